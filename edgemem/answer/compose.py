@@ -86,14 +86,15 @@ def things(sights: Sequence[SeenName], limit: int = 4, without: Iterable[str] = 
     """
     days = {to_local(sight.t0_us, tz).date() for sight in sights} if tz else ()
     names: list[str] = []
-    taken: set[str] = set()
+    taken, called = set[str](), set[str]()
     for sight in apart(sights, without):
         own = set(words(sight.name))
         unsure = sight.score < SURE
         untold = unsure and not tz and len(names) >= AT_LEAST
-        if sight.kind not in {"label", "object"} or untold or own & taken:
+        if sight.kind not in {"label", "object"} or untold or (sight.name in called if tz else own & taken):
             continue
         taken |= own
+        called.add(sight.name)
         number = f"{sight.count} x " if sight.kind == "object" and sight.count > 1 else ""
         colour = f"{sight.colour} " if sight.kind == "object" and sight.colour and sight.colour not in own else ""
         began = time_text(sight.t0_us, tz) if tz else ""
@@ -110,18 +111,18 @@ def apart(sights: Iterable[SeenName], without: Iterable[str]) -> list[SeenName]:
     return [sight for sight in sights if avoid.isdisjoint(map(singular, words(sight.name)))]
 
 
-_SHORTEST = 3
-"""Letters and figures of the shortest text that is told of a scene."""
+_SHORTEST, _PRINT, _LEGIBLE = 2, 4, 0.3
+"""Letters and figures of the shortest text that is told of a scene. So many words of which less are known are print: "C68 C70 R40 R41"."""
 
 
 def distinct_readings(readings: Sequence[OcrReading], limit: int = 3) -> list[OcrReading]:
-    """Longest reading of each text, the most legible ones: what stands on a sign is read again in every picture that shows it."""
+    """Longest reading of each text, print on things last: what stands on a sign is read again in every picture that shows it."""
     kept: list[OcrReading] = []
     long = (one for one in readings if sum(map(str.isalnum, one.text)) >= _SHORTEST)
     for reading in sorted(long, key=lambda r: -len(r.text)):
         if all(similar_texts(reading.text, other.text) < 0.7 and reading.text not in other.text for other in kept):
             kept.append(reading)
-    best = sorted(kept, key=lambda r: -legible(r.text))[:limit]
+    best = sorted(kept, key=lambda r: len(words(r.text)) >= _PRINT and legible(r.text) < _LEGIBLE)[:limit]
     return sorted(best, key=lambda r: r.evidence.t0_us)
 
 

@@ -233,7 +233,7 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
             return not_seen(s, place.missing, pool)
         if place.missing is None:
             lead, window = (yield from look_for(lead.phrase, place.window)), place.window
-    if fits_pictures(p) and p.hint in {"none", "seen"} and asks_kinds(p, lead):
+    if fits_pictures(p) and p.hint in {"none", "seen"} and asks_kinds(s, lead, window):
         kinds = yield from each_kind(s, lead, window)
         if kinds is not None or not words:
             return kinds or _unknown(s, pool, lead)
@@ -292,18 +292,23 @@ def _guess(s: Session, pool: Pool, lead: Lead) -> Plan:
 
 
 def _settled(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Reply | None:
-    """The likeliest words that say yes or no to a claim; None where none do."""
+    """The likeliest words that say yes or no to a claim about what pictures do not show; None where none do."""
     p = s.parsed
-    claimed = words if p.kind == "yes_no" and not (p.negated or p.anchors) else ()
-    found = next((pair for pair in claimed if verdict(p, pair[1].text)), None)
+    pictured = any(lead.basis == "frame" and is_shown(p, lead) for lead in pool.leads)
+    claimed = words if p.kind == "yes_no" and not (p.negated or p.anchors or pictured) else ()
+    found = next((pair for pair in claimed if _verdict(p, pair[1])), None)
     return found and _in_words(s, pool, [(max(_SETTLED, found[0]), found[1])])
+
+
+def _verdict(p: Parsed, one: Candidate) -> str:
+    return verdict(p, one.text, written=one.channel == "text")
 
 
 def _in_words(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Reply:
     """What was said or read; a yes or a no is taken only from words that hold all of the question, others are quoted."""
     told = tell(s, words, others(pool, *words[0][1].evidence))
     states = s.parsed.kind == "yes_no" and not pattern("ASKS_WHETHER").match(s.parsed.question)  # "I have forgotten its name"
-    if s.parsed.kind == "yes_no" and not s.parsed.negated and (said := verdict(s.parsed, words[0][1].text)):
+    if s.parsed.kind == "yes_no" and not s.parsed.negated and (said := _verdict(s.parsed, words[0][1])):
         return msgspec.structs.replace(told, text=f"{said}: {told.text}")
     if s.parsed.kind != "yes_no" or states or words[0][1].held > ALL_HELD:
         return told

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from edgemem.answer.retrieve import runs
+from edgemem.answer.retrieve import CLEAR, runs
 from edgemem.records import US, Moment, Observation, Record
 
 COUNTED_SCORE = 0.4
@@ -33,7 +33,8 @@ class SeenName(Record, frozen=True):
     t1_us: int = 0
     """Its last picture."""
     best_us: int = 0
-    """The picture that shows it best."""
+    """The picture that shows it best in the stretch of time."""
+    stream: str = ""
 
 
 def seen_at_once(looks: Sequence[Look]) -> list[SeenName]:
@@ -66,31 +67,37 @@ _ALONE = 0.94
 """With no other picture near it, this share of its score is used as the second score, as in `see.write`."""
 
 
-def appeared(looks: Sequence[Look]) -> list[SeenName]:
-    """The appearances of every label and object in these pictures, the most probably right first."""
-    found = [msgspec.structs.replace(one, score=_probability(signs)) for one, signs in appearances(looks)]
+def appeared(looks: Sequence[Look], low_us: int, high_us: int) -> list[SeenName]:
+    """The appearances of every label and object in a stretch of time, the most probably right first. `looks` go beyond the stretch: what is
+    around it tells the surroundings from things. An appearance counts that is clearly seen inside.
+    """
+    found = [msgspec.structs.replace(one, score=_probability(signs)) for one, signs in appearances(looks, low_us, high_us)]
     return sorted(found, key=lambda one: (-one.score, one.t0_us, one.name))
 
 
-def appearances(looks: Sequence[Look]) -> Iterator[tuple[SeenName, tuple[float, ...]]]:
+def appearances(looks: Sequence[Look], low_us: int, high_us: int) -> Iterator[tuple[SeenName, tuple[float, ...]]]:
     """Every appearance with its best score, and what `WEIGHTS` weigh: the log odds of its second best score, its mean, that around it."""
     by_stream: defaultdict[str, list[Look]] = defaultdict(list)
     for look in sorted(looks, key=lambda look: look[0].t_us):
         by_stream[look[0].stream].append(look)
     for own in by_stream.values():
-        yield from _of_stream(own, [moment.t_us for moment, _ in own])
+        yield from _of_stream(own, [moment.t_us for moment, _ in own], low_us, high_us)
 
 
-def _of_stream(looks: Sequence[Look], times: Sequence[int]) -> Iterator[tuple[SeenName, tuple[float, ...]]]:
+def _of_stream(looks: Sequence[Look], times: Sequence[int], low_us: int, high_us: int) -> Iterator[tuple[SeenName, tuple[float, ...]]]:
     boxes = [Counter(o.name for o in seen if o.kind == "object" and o.score >= COUNTED_SCORE) for _, seen in looks]
     for (kind, name), at in _by_name(looks).items():
         hits = [i for i, one in at.items() if one.score >= LEAST_SCORE]
         for run in runs(hits, lambda run, i: times[i] - times[run[-1]] <= GAP_US):
             best = max(run, key=lambda i: at[i].score)
+            inside = [i for i in run if low_us <= times[i] <= high_us and at[i].score >= CLEAR * at[best].score]
+            if not inside:
+                continue
+            shown = max(inside, key=lambda i: at[i].score)
             most = max(1, *(boxes[i][name] for i in run))
             one = SeenName(
                 kind=kind, name=name, score=at[best].score, count=most if kind == "object" else 1, colour=at[best].colour,
-                t0_us=times[run[0]], t1_us=times[run[-1]], best_us=times[best],
+                t0_us=times[run[0]], t1_us=times[run[-1]], best_us=times[shown], stream=looks[best][0].stream,
             )  # fmt: skip
             yield one, _signs(times, {i: seen.score for i, seen in at.items()}, run, best)
 

@@ -7,6 +7,7 @@ Actions are a tagged union that refuses unknown keys, so a language model's JSON
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import msgspec
@@ -138,7 +139,7 @@ class Tool(Protocol):
         ...
 
     def run(self, action: Any, view: View) -> Result:
-        """Never looks outside the action's stretch of time."""
+        """Tells of nothing outside the action's stretch of time."""
         ...
 
 
@@ -167,19 +168,21 @@ class InspectTool(BaseTool):
 
     def run(self, action: Inspect, view: View) -> Scene:
         stream, low, high = action.stream or None, action.from_us, action.to_us
-        long = high - low > _GLANCE_US
+        long = high - low > GLANCE_US
         if low == high:
             nearest = view.nearest(low, stream)
             inside = looked = [nearest] if nearest and abs(nearest.t_us - low) <= _NEAREST_US else []
         else:
             margin_us = AROUND_US if long else 0
-            looked = view.moments(stream=stream, from_us=max(0, low - margin_us), to_us=high + margin_us, about=_INSPECTED)
+            looked = view.moments(stream=stream, from_us=low - margin_us, to_us=high + margin_us, about=_INSPECTED)
+            ends = [view.moments(stream=stream, from_us=low, to_us=high, limit=1, newest_first=last) for last in (False, True)]
             inside = [moment for moment in looked if low <= moment.t_us <= high]
+            inside = sorted({moment.id: moment for moment in (*inside, *chain(*ends))}.values(), key=lambda m: (m.t_us, m.id))
         spread = np.linspace(0, len(inside) - 1, min(len(inside), action.max_moments)).round()
         chosen = [inside[int(i)] for i in spread]
-        seen = view.observations([moment.id for moment in (looked if long else chosen)])
+        seen = view.observations([moment.id for moment in (*chosen, *(looked if long else ()))])
         looks = [(moment, seen[moment.id]) for moment in looked if moment.id in seen]
-        sights = [one for one in appeared(looks) if low <= one.best_us <= high] if long else seen_at_once(looks)
+        sights = appeared(looks, low, high) if long else seen_at_once(looks)
         evidence = tuple(as_evidence(m, "frame", 1.0, describe_moment(seen.get(m.id, ()))) for m in chosen)
         read = tuple(made for moment in chosen if (made := reading(moment, seen.get(moment.id, ()))))
         return Scene(evidence=evidence, sights=tuple(sights), readings=read)
@@ -187,7 +190,7 @@ class InspectTool(BaseTool):
 
 _NEAREST_US = 1800 * US
 """A still scene may keep no moment for this long."""
-_GLANCE_US = 15 * US
+GLANCE_US = 15 * US
 """A shorter stretch is one look: what appears lasts as long (6 to 15 s in the streams of `tools/eval`)."""
 _INSPECTED = 600
 

@@ -191,6 +191,12 @@ def is_kind_of(label: str, kind: str) -> bool:
     return any(row in _above_label(label) for row, below in senses if not below)
 
 
+@cache
+def has_kinds(kind: str) -> bool:
+    """Some label is a kind of it."""
+    return any(is_kind_of(label.name, kind) for label in read_table() if label.name not in singulars(kind))
+
+
 class Meanings:
     """Similarity of phrases to a fixed list of labels by meaning only (Lin 1998 with intrinsic information content)."""
 

@@ -102,9 +102,9 @@ class View(DocumentReading, SessionReading, JobReading):
         about: int | None = None,
         newest_first: bool = False,
     ) -> list[Moment]:
-        """Moments in time order. Where there are many more than `about`, nearly so many in runs of 12, spread over the stretch of time."""
+        """Moments in time order. Of many more than `about` half as many to so many are taken, in runs of 12 over the stretch of time."""
         way = "DESC" if newest_first else "ASC"
-        every = 1 if about is None else max(1, round(self.moments_in(from_us, to_us) / about))
+        every = 1 if about is None else max(1, round(self.moments_in(from_us, to_us, stream) / about))
         return self._moments(
             f"m.t_us BETWEEN :from_us AND :to_us {in_stream('m', stream)} AND (m.id / 12) % :every = 0",
             f"ORDER BY m.t_us {way}, m.id {way} LIMIT :limit",
@@ -113,11 +113,12 @@ class View(DocumentReading, SessionReading, JobReading):
             **self._range(from_us, to_us, stream),
         )
 
-    def moments_in(self, from_us: int | None, to_us: int | None) -> int:
+    def moments_in(self, from_us: int | None, to_us: int | None, stream: str | None = None) -> int:
         """How many moments there are in a stretch of time."""
-        number: int = self._all("SELECT count(*) FROM moment WHERE t_us BETWEEN :from_us AND :to_us", **self._range(from_us, to_us, None))[
-            0
-        ][0]
+        number: int = self._all(
+            f"SELECT count(*) FROM moment m WHERE m.t_us BETWEEN :from_us AND :to_us {in_stream('m', stream)}",  # noqa: S608
+            **self._range(from_us, to_us, stream),
+        )[0][0]
         return number
 
     def nearest(self, t_us: int, stream: str | None = None) -> Moment | None:

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from edgemem.answer.sights import SeenName, appearances, appeared, beside, in_time
+from edgemem.answer import sights
+from edgemem.answer.sights import SeenName, appearances, beside, in_time
 from edgemem.records import US, Box, Moment, Observation
 
 
@@ -18,6 +19,10 @@ def look(at_s: float, *seen: Observation, stream: str = "s") -> tuple[Moment, tu
 
 def saw(name: str, score: float, kind: Any = "label", colour: str = "") -> Observation:
     return Observation(kind=kind, name=name, score=score, colour=colour, box=Box(x0=0, y0=0, x1=1, y1=1) if kind == "object" else None)
+
+
+def appeared(looks: Any, low_s: float = 0, high_s: float = 99) -> list[SeenName]:
+    return sights.appeared(looks, round(low_s * US), round(high_s * US))
 
 
 def told(*looks: Any) -> list[tuple[str, int, int]]:
@@ -55,10 +60,19 @@ def test_sightings_are_one_appearance_when_they_are_close_enough_and_of_one_came
     assert told() == []
 
 
+def test_what_stays_in_view_appeared_in_every_stretch_in_which_it_is_clearly_seen() -> None:
+    desk = [look(second, saw("desk", 0.9 if second != 3 else 0.95)) for second in range(10)]
+    inside = appeared(desk, 5, 8)
+    assert [(one.t0_us, one.t1_us, one.best_us) for one in inside] == [(0, 9 * US, 5 * US)], "all of it, and its best picture inside"
+    weak = [look(0, saw("desk", 0.9)), *(look(second, saw("desk", 0.44)) for second in range(1, 4))]
+    assert appeared(weak, 1, 4) == [], "less than half as clear as outside"
+    assert appeared(weak, 10, 20) == []
+
+
 def test_what_is_told_of_an_appearance() -> None:
     boxes = (saw("car", 0.9, "object", "red"), saw("car", 0.4, "object", "blue"), saw("car", 0.39, "object"))
     looks = [look(0, *boxes, saw("car", 0.5)), look(1, saw("car", 0.8, "object"))]
-    found = {(one.kind, one.name): one for one, _ in appearances(looks)}
+    found = {(one.kind, one.name): one for one, _ in appearances(looks, 0, 9 * US)}
     car, label = found["object", "car"], found["label", "car"]
     assert (car.score, car.count, car.colour, car.best_us) == (0.9, 2, "red", 0), "two boxes at once are sure enough"
     assert (label.score, label.count, label.t1_us) == (0.5, 1, 0)

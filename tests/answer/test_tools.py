@@ -186,7 +186,7 @@ def test_a_long_stretch_is_looked_at_in_even_steps(long: Path) -> None:
 
 
 def test_a_long_stretch_is_told_by_appearances_and_a_glance_by_scores(tmp_path: Path) -> None:
-    """The cat ends 16 s before the dog begins; the fox is best just outside of the stretch, but seen around it."""
+    """The cat ends 16 s before the dog begins."""
     seen = {second: (label("cat", 0.9),) for second in range(5)} | {second: (label("dog", 0.8),) for second in range(20, 24)}
     seen |= {25: (label("fox", 0.7),), 26: (label("fox", 0.8),)}
     with View.open(memory(tmp_path / "memory", seen)) as view:
@@ -198,8 +198,20 @@ def test_a_long_stretch_is_told_by_appearances_and_a_glance_by_scores(tmp_path: 
             ]
 
         assert told(2, 17) == [("cat", 0, 0)], "15 s are one look"
-        assert told(2, 18) == [], "the cat is best at its first picture, which is outside"
-        assert told(0, 25) == [("cat", 0, 4), ("dog", 20, 23)]
+        assert told(2, 18) == [("cat", 0, 4)], "as long as it was there"
+        assert told(0, 24) == [("cat", 0, 4), ("dog", 20, 23)]
+
+
+def test_the_ends_of_a_very_long_stretch_are_its_ends(tmp_path: Path) -> None:
+    path = memory(tmp_path / "memory", {second: (label("cat", 0.9),) for second in range(1500)})
+    with Store.open(path) as store:
+        store.ensure_stream("door", START_US)
+        remember(store, "door", START_US, {7: (label("owl", 0.9),)})
+    with View.open(path) as view:
+        ends = InspectTool().run(Inspect(from_us=START_US, to_us=START_US + 1500 * US, max_moments=2), view).evidence
+        assert [one.offset_us // US for one in ends] == [0, 1499]
+        other = InspectTool().run(Inspect(from_us=START_US, to_us=START_US + 1500 * US, stream="door"), view)
+        assert [(one.name, one.stream) for one in other.sights] == [("owl", "door")], "one of few among many"
 
 
 def test_of_many_moments_runs_are_taken(tmp_path: Path) -> None:

@@ -277,14 +277,21 @@ def test_what_was_seen_in_words() -> None:
     assert compose.things(sights) == ["2 x cup", "red apple", "blue bowl", "brambling"]
     assert compose.things(sights, 9, ["the mugs", "vase"]) == ["2 x cup", "red apple", "blue bowl", "brambling", "spoon"]
     assert compose.things(sights, 1) == ["2 x cup"]
+    cars = [
+        SeenName(kind="label", name=name, score=0.8, t0_us=n * 1_000_000)
+        for n, name in enumerate(("police car", "sports car", "police car"))
+    ]
+    assert compose.things(cars, tz="UTC") == ["police car (00:00:00)", "sports car (00:00:01)"], "each name once"
 
 
 def test_what_was_read_in_a_scene() -> None:
     read = (reading("GATE 18"), reading("GATE 1B", at_s=1), reading("EXIT", at_s=9), reading("x" * 200, at_s=4), reading("BAKERY", at_s=2))
-    assert [one.text[:6] for one in compose.distinct_readings(read)] == ["GATE 1", "BAKERY", "EXIT"], (
-        "the three most legible, in order of time"
+    assert [one.text[:6] for one in compose.distinct_readings(read)] == ["GATE 1", "BAKERY", "xxxxxx"], (
+        "the three longest, in order of time"
     )
-    assert compose.distinct_readings([reading("no"), reading("4 B")]) == [], "shorter than three letters and figures"
+    assert [one.text for one in compose.distinct_readings([reading("4"), reading("28"), reading("+ T")])] == ["28"]
+    board = [reading("or C68 R40 C74"), *(reading(f"{sign} {n}") for n, sign in enumerate(("GATE", "EXIT", "BUS")))]
+    assert [one.text for one in compose.distinct_readings(board)] == ["GATE 0", "EXIT 1", "BUS 2"], "print last, though it is longer"
     assert [compose.legible(text) for text in ("Gate 56", "or C68 R40", "or F a", "OFFICE use 24 Xyzq", "28")] == [
         1,
         1 / 3,
@@ -294,7 +301,7 @@ def test_what_was_read_in_a_scene() -> None:
     ]
     assert len(compose.distinct_readings(read, 9)) == 4
     scene = Scene(sights=(sight("cup"),), readings=read)
-    assert compose.scene_text(scene) == 'cup; the text "GATE 18", "BAKERY" and "EXIT"'
+    assert compose.scene_text(scene) == f'cup; the text "GATE 18", "BAKERY" and "{"x" * 119}…"'
     assert compose.scene_text(Scene(sights=tuple(map(sight, ["cup", "vase", "bowl", "spoon"])))) == "cup, vase, bowl and spoon"
     assert compose.scene_text(Scene()) == ""
     half = [reading("abcdefgh"), reading("abcdefxyzq")]

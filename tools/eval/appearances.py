@@ -50,7 +50,12 @@ def read(pair: str) -> Stream:
         moments = view.moments()
         seen = view.observations([moment.id for moment in moments])
         looks = [(moment, seen[moment.id]) for moment in moments]
-        return Stream(looks, list(sights.appearances(looks)), shown.read(Path(truth)).showings, view.streams()[0].t0_us)
+        return Stream(
+            looks,
+            list(sights.appearances(looks, moments[0].t_us, moments[-1].t_us)),
+            shown.read(Path(truth)).showings,
+            view.streams()[0].t0_us,
+        )
 
 
 def is_right(name: str, things: Sequence[shown.Showing], right: Rightness) -> bool:
@@ -92,7 +97,7 @@ def between(stream: Stream, low: float, high: float) -> list[Look]:
 def next_of(stream: Stream, weights: Floats, right: Rightness, *, last: bool) -> dict[str, list[tuple[bool, bool]]]:
     """For every thing what came next (before it) by both ways: the first name is right, one of the names is."""
     made: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
-    scored = _scored(stream, weights)
+    scored = _scored(stream.found, weights)
     for one in stream.showings:
         others = [s for s in stream.showings if (s.t1 <= one.t0 + 0.5 if last else s.t0 >= one.t1 - 0.5)]
         if not others:
@@ -115,23 +120,23 @@ def next_of(stream: Stream, weights: Floats, right: Rightness, *, last: bool) ->
     return made
 
 
-def _scored(stream: Stream, weights: Floats) -> list[SeenName]:
-    scores = 1 / (1 + np.exp(-np.array([(*signs, 1.0) for _, signs in stream.found]) @ weights))
-    order = np.argsort(-scores)
-    return [msgspec.structs.replace(stream.found[i][0], score=float(scores[i])) for i in order]
+def _scored(found: Sequence[tuple[SeenName, tuple[float, ...]]], weights: Floats) -> list[SeenName]:
+    scores = 1 / (1 + np.exp(-np.array([(*signs, 1.0) for _, signs in found]).reshape(-1, len(weights)) @ weights))
+    return [msgspec.structs.replace(found[i][0], score=float(scores[i])) for i in np.argsort(-scores)]
 
 
 def list_of(stream: Stream, weights: Floats, right: Rightness) -> dict[str, list[tuple[int, int, int, int]]]:
     """For every stretch of time and both ways: names told and right, things shown and told."""
     made: dict[str, list[tuple[int, int, int, int]]] = defaultdict(list)
-    scored = _scored(stream, weights)
     end = stream.seconds(stream.looks[-1][0].t_us)
     for low in np.arange(0, end - LIST_S, LIST_S):
         true = [s for s in stream.showings if s.t0 < low + LIST_S and s.t1 > low]
         looks = between(stream, low, low + LIST_S)
         some = [looks[int(i)] for i in np.linspace(0, len(looks) - 1, min(len(looks), 32)).round()]
-        inside = [one for one in scored if low <= stream.seconds(one.best_us) <= low + LIST_S]
-        listed = sights.in_time(inside, LISTED)
+        margin = sights.AROUND_US / US
+        ends = [stream.start_us + round(t * US) for t in (low, low + LIST_S)]
+        found = list(sights.appearances(between(stream, low - margin, low + LIST_S + margin), *ends))
+        listed = sights.in_time(_scored(found, weights), LISTED)
         for way, names in (
             ("highest scores", spoken(sights.seen_at_once(some))),
             ("appearances", [one.name for one in listed]),

@@ -206,7 +206,7 @@ def _unchecked(s: Session, pool: Pool, lead: Lead, chosen: Episode, *claims: str
     mine = {"i", "we"} & set(s.parsed.question.split())
     if lead.basis == "text" and not mine:  # "is flight KL383 delayed" the sign may say, not what I did
         sure, more = 0.5 * shown(s.parsed, lead), base.others(pool, chosen)
-        told = verdict(s.parsed, chosen.evidence[0].text) if s.parsed.kind == "yes_no" and not s.parsed.negated else ""
+        told = verdict(s.parsed, chosen.evidence[0].text, written=True) if s.parsed.kind == "yes_no" and not s.parsed.negated else ""
         return base.answered(
             f"{told}{': ' * bool(told)}{_seen(s, lead, chosen)}.", sure, base.cite([chosen]), alternatives=more, unverified=claimed
         )

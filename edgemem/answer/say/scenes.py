@@ -14,12 +14,11 @@ from edgemem.answer.say.base import Plan, Steps, Window
 from edgemem.answer.say.pictures import SHARES
 from edgemem.answer.session import Session
 from edgemem.answer.sights import LEAST_PROBABILITY, beside, in_time
-from edgemem.answer.tools import Reply, Scene
+from edgemem.answer.tools import GLANCE_US, Reply, Scene
 from edgemem.answer.tools_graph import Hear, Related
-from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.words import singular
 from edgemem.answer.weigh import is_seen
-from edgemem.infer.labels import is_kind_of
+from edgemem.infer.labels import has_kinds, is_kind_of
 from edgemem.records import US, Evidence
 
 
@@ -47,8 +46,6 @@ def describe(s: Session) -> Plan:
 
 _HEARD = 4
 """So many utterances are told of a stretch of time, the newest."""
-_AT_ONCE_US = 15 * US
-"""A scene that lasts longer is told with its end, and its things with their times."""
 
 
 def in_stretch(s: Session, window: Window, stream: str = "", without: Sequence[str] = ()) -> Steps[Scene]:
@@ -65,13 +62,13 @@ _SCENE_US = 5 * US
 
 
 def scene_next(s: Session, low: int, high: int, *, last: bool) -> Steps[Scene]:
-    """What appeared first in a stretch of time, or last, with the pictures of the most probable of it."""
+    """What appeared first in a stretch of time, or last, with pictures of the most probable of it: the first 15 s of it, or the last."""
     low, high = (max(low, high - _NEXT_US), high) if last else (low, min(high, low + _NEXT_US))
     scene = yield from base.inspect(s, (low, high), limit=64)
     if near := beside(scene.sights, low, high, last=last):
         begun, ended = near[0].t0_us, near[0].t1_us
-        span = (max(begun, ended - _AT_ONCE_US), ended) if last else (begun, min(ended, begun + _AT_ONCE_US))
-        return msgspec.structs.replace((yield from base.inspect(s, span)), sights=tuple(near))
+        span = (max(begun, ended - GLANCE_US), ended) if last else (begun, min(ended, begun + GLANCE_US))
+        return msgspec.structs.replace((yield from base.inspect(s, span, near[0].stream)), sights=tuple(near))
     if not scene.evidence:
         return scene
     end = scene.evidence[-1 if last else 0]
@@ -83,7 +80,7 @@ def scene_reply(s: Session, scene: Scene, first: Evidence, sure: float, without:
     """What a scene shows, and when. It is as sure as its names are on average."""
     ordered = scene.evidence if first is scene.evidence[0] else scene.evidence[::-1]
     begun, ended = scene.evidence[0], scene.evidence[-1]
-    long = ended.t0_us - begun.t0_us > _AT_ONCE_US
+    long = ended.t0_us - begun.t0_us > GLANCE_US
     timed = long and any(one.t0_us for one in scene.sights)
     seen = scene_text(scene, without, s.question.tz if timed else "") or "something that I cannot name"
     when = at(begun if long else first, s.question.tz)
@@ -96,12 +93,15 @@ _UNNAMED = 0.2
 """Confidence in a scene of which nothing can be named."""
 
 
-def asks_kinds(p: Parsed, lead: Lead) -> bool:
-    """Asks what there was of a kind that is recognised by other names than its own: "which birds did I see"."""
+def asks_kinds(s: Session, lead: Lead, window: Window) -> bool:
+    """Asks what there was in a long stretch of a kind that has other names below it: "which birds did I see", not "which red cars"."""
+    p, (from_us, to_us) = s.parsed, window
+    long = (s.question.as_of_us if to_us is None else to_us) - (from_us or 0) > GLANCE_US
     one = p.anchors and singular(lead.phrase) == lead.phrase  # "what animal came after the dog"
-    bare = is_seen(p) and not (one or p.ordinal or p.choices or p.place or p.form)
+    bare = is_seen(p) and not (one or p.ordinal or p.choices or p.place or p.form or base.qualities(lead.phrase))
     best = max(lead.episodes, key=lambda e: e.score, default=None)
-    return p.kind in base.OF_A_KIND and len(p.things) == 1 and bare and best is not None and best.evidence[0].text != singular(lead.phrase)
+    other = best is not None and best.evidence[0].text != singular(lead.phrase) and has_kinds(lead.phrase)
+    return p.kind in base.OF_A_KIND and len(p.things) == 1 and long and bare and other
 
 
 def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
@@ -117,7 +117,7 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
         return None
     proof: list[Evidence] = []
     for one in sorted(told, key=lambda one: -one.score):
-        proof += (yield from base.inspect(s, (one.best_us, one.best_us))).evidence
+        proof += (yield from base.inspect(s, (one.best_us, one.best_us), one.stream)).evidence
     text = listed(things(told, NAMED, tz=s.question.tz))
     sure = SHARES["how_many"] * sum(one.score for one in told) / len(told)
     saw = "saw" if any(one.score >= SURE for one in told) else "may have seen"

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from edgemem.answer.retrieve import held
 from edgemem.answer.understand import Parsed
-from edgemem.answer.understand.lexicon import SAYING, VERBS
+from edgemem.answer.understand.lexicon import CARRIERS, SAYING, VERBS
 from edgemem.answer.understand.phrases import content
 from edgemem.answer.understand.timeref import WEEKDAYS
 from edgemem.answer.understand.wordings import pattern
@@ -19,6 +19,7 @@ _NUMBERED = frozenset(("bus", "tram", "train", "line", "flight", "gate", "platfo
 """What its number tells apart from others of its kind."""
 _LATE, _ON_TIME = re.compile(r"\b(?:late|delayed|cancell?ed)\b"), re.compile(r"\bon ?time\b")
 """What signs say of flights and trains; each denies the other."""
+_NOT = re.compile(r"\b(?:not|never|no longer|\w+n't|isnt|wasnt|arent)\b")
 _OF_IT = 0.66
 """Words that hold so much of a claim are about it: "he takes size 42 in shoes" and "his shoe size is 40"."""
 _MONEY = pattern("MONEY", re.IGNORECASE)
@@ -28,15 +29,15 @@ _ALIKE = 0.65
 """A name this like another was misheard rather than another one."""
 
 
-def verdict(p: Parsed, text: str) -> str:
+def verdict(p: Parsed, text: str, *, written: bool = False) -> str:
     """What words that hold the rest of a question say to a number, colour, day or name in it: "No" to "is it level five" from "level 4",
-    "Yes" from "level 5" where no deed is asked about; "Yes" or "No" to "is it cheaper than 5 euros" from the one figure that they have;
-    "" where they settle nothing.
+    "Yes" where a sign (`written`) has it and no other of its kind; what somebody said may have changed. "Yes" or "No" to "is it cheaper
+    than 5 euros" from the one figure that they have; "" where they settle nothing.
     """
     if compared := pattern("COMPARED").search(p.question):
         return _compared(p, text, compared)
-    if (told := _of_state(p.question, text.lower())) and _is_about(p, text):
-        return told
+    if _LATE.search(p.question) or _ON_TIME.search(p.question):
+        return _of_state(p.question, text.lower(), written) if _is_about(p, text) else ""
     asked, said, person = numbered(p.question), numbered(text), words(p.person)
     values = [word for word in asked if word.isdecimal() or word in COLOUR_WORDS or word in WEEKDAYS or word in person]
     units = {after for word, after in pairwise(asked) if word.isdecimal()} if pattern("MONEY").search(p.question) else set[str]()
@@ -47,8 +48,9 @@ def verdict(p: Parsed, text: str) -> str:
         return ""
     if any(word not in said and _is_denied(word, asked, said, rest) for word in values):
         return "No"
-    same = values and set(values) <= set(said) and held(rest, text) >= 1 and not (p.predicate or pattern("NOT").search(text.lower()))
-    return "Yes" if same else ""
+    others = [word for word in said if word not in values and (word.isdecimal() or word in COLOUR_WORDS or word in WEEKDAYS)]
+    same = values and set(values) <= set(said) and held(rest, text) >= 1 and not (others or p.predicate or _NOT.search(text.lower()))
+    return "Yes" if written and same else ""
 
 
 def _compared(p: Parsed, text: str, compared: re.Match[str]) -> str:
@@ -68,16 +70,23 @@ def _compared(p: Parsed, text: str, compared: re.Match[str]) -> str:
 
 
 def _is_about(p: Parsed, text: str) -> bool:
-    """The words hold one of the things of a question; where a number tells it apart ("flight LH239"), that one."""
-    things = [[word for word in numbered(one) if word != "number"] for one in p.things]
+    """The words hold the things, the person and the place of a question: of things that a number tells apart ("flight LH239") those."""
+    things = [[word for word in numbered(one) if word not in {"number", *CARRIERS}] for one in (*p.things, p.person, p.place)]
+    things = [[word for word in content(" ".join(one)) if not (_LATE.search(word) or _ON_TIME.search(word))] for one in things]
     told_apart = [one for one in things if any(any(map(str.isdigit, word)) for word in one)]
-    return any(one and held(one, text) >= 1 for one in told_apart or things)
+    asked = [one for one in told_apart or things if one]
+    return asked != [] and all(held(one, text) >= 1 for one in asked)
 
 
-def _of_state(asked: str, said: str) -> str:
-    """Late, or on time: "Yes" where words say the same as the question, "No" where they say the other, "" where either says both."""
-    states = [(bool(_LATE.search(text)), bool(_ON_TIME.search(text))) for text in (asked, said)]
-    return ("Yes" if states[0] == states[1] else "No") if all(late != on_time for late, on_time in states) else ""
+def _of_state(asked: str, said: str, written: bool) -> str:
+    """Late, or on time: "No" where words say the other than the question, "Yes" where a sign says the same; "" where either says both."""
+    states = [(_LATE.search(text), _ON_TIME.search(text)) for text in (asked, said)]
+    if any((late is None) == (on_time is None) for late, on_time in states) or _NOT.search(said):
+        return ""
+    (late, _), (told_late, _) = states
+    if (late is None) != (told_late is None):
+        return "No"
+    return "Yes" if written and (late is None or told_late is None or late[0] == told_late[0]) else ""
 
 
 def _is_denied(value: str, asked: Sequence[str], said: Sequence[str], rest: Sequence[str]) -> bool:
