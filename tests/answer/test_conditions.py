@@ -890,6 +890,12 @@ def test_which_there_were_of_a_kind_are_names_below_it_that_probably_appeared() 
     assert weak is not None
     assert weak.text == "I may have seen the birds: perhaps flamingo (00:00:10)."
     assert told(of=sights[3:])[0] is None, "nothing probable of that kind"
+    itself = told(of=(appeared("bird", 5, 6, 0.9), *sights[2:3]))[0]
+    assert itself is not None
+    assert "bird (" not in itself.text, "the kind's own name says no more"
+    only = told(of=(appeared("bird", 5, 6, 0.9),))[0]
+    assert only is not None
+    assert only.text == "I saw the birds: bird (00:00:05)."
 
 
 def test_when_a_kind_is_asked_for() -> None:
@@ -922,6 +928,8 @@ def test_the_recording_itself_is_no_event_in_it() -> None:
     parsed = understand("Which kinds of birds did I meet during the walk?")
     assert (parsed.things, parsed.relation, parsed.anchors) == (("birds",), "", ())
     assert understand("Which birds did I see during the concert?").anchors == ("concert",)
+    for question in ("Give me a summary of the walk.", "Sum up my walk please", "Summarise the whole tour"):
+        assert (understand(question).kind, understand(question).things) == ("summary", ())
 
 
 def test_words_that_settle_a_claim_are_told_before_others() -> None:

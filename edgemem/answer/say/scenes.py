@@ -110,8 +110,10 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
     """
     scene = yield from base.inspect(s, window)
     found = {one.text for track in lead.episodes for one in track.evidence if one.score >= CLEAR * base.best_score(lead)}
-    kinds = [one for one in scene.sights if one.t1_us and is_kind_of(one.name, lead.phrase) and one.score >= LEAST_PROBABILITY]
-    also = [one for one in scene.sights if one.t1_us and one.name in found and one.score >= SURE and one not in kinds]
+    near = [one for one in scene.sights if one.t1_us]
+    kinds = [one for one in near if is_kind_of(one.name, lead.phrase) and one.score >= LEAST_PROBABILITY]
+    kinds = [one for one in kinds if one.name != singular(lead.phrase)] or kinds
+    also = [one for one in near if one.name in found and one.score >= SURE and one not in kinds]
     told = in_time([*kinds, *also], NAMED, LEAST_PROBABILITY)
     if not told:
         return None
