@@ -177,21 +177,30 @@ def labels_called(phrase: str) -> tuple[str, ...]:
 
 
 @cache
-def _above_label(name: str) -> frozenset[int]:
-    """The rows of WordNet that are above a label of this name, and its own."""
-    rows = {nouns().row(label.synset) for label in read_table() if label.name == name} - {-1}
-    return frozenset().union(*(nouns().above(row) for row in rows))
+def _rows_of_labels() -> dict[str, frozenset[int]]:
+    """The rows of WordNet that are above the labels of each name, and their own."""
+    rows: dict[str, set[int]] = {}
+    for label in read_table():
+        row = nouns().row(label.synset)
+        rows.setdefault(label.name, set()).update(nouns().above(row) if row >= 0 else ())
+    return {name: frozenset(some) for name, some in rows.items()}
+
+
+@lru_cache(maxsize=1000)
+def _rows_of_kind(kind: str) -> frozenset[int]:
+    """The rows of the two most common senses of a noun, without those that it is itself below."""
+    senses = [sense for called in singulars(kind) for sense in nouns().senses(called)][:2]
+    return frozenset(row for row, below in senses if not below)
 
 
 def is_kind_of(label: str, kind: str) -> bool:
     """A label is below `kind` in one of its two most common senses: "toucan" is a "bird". False for a kind that is no noun of WordNet by
     itself: "pink bird".
     """
-    senses = [sense for called in singulars(kind) for sense in nouns().senses(called)][:2]
-    return any(row in _above_label(label) for row, below in senses if not below)
+    return not _rows_of_kind(kind).isdisjoint(_rows_of_labels().get(label, ()))
 
 
-@cache
+@lru_cache(maxsize=1000)
 def has_kinds(kind: str) -> bool:
     """Some label is a kind of it."""
     return any(is_kind_of(label.name, kind) for label in read_table() if label.name not in singulars(kind))
