@@ -38,6 +38,7 @@ LIMIT_WARM_MS, LIMIT_ASK_MS = 300.0, 1500.0
 ASKED = (
     "When did I see the {}?", "Where did I last see a {}?", "Did I see a {} before the bicycle?", "How many times was there a {}?",
     "What did I see right after the {}?", "What did the sign next to the {} say?", "Is there a {} in the kitchen?", "Who has the {}?",
+    "Which {}s did I see?", "What did I see between the {} and the bicycle?",
 )  # fmt: skip
 """One question of every way of answering; each is asked about things that no question before was about."""
 QUERIES = ("red coffee mug", "tabby cat", "farm animal", "fire engine", "sign 4711 bakery", "grand piano", "bicycle", "laptop", "snake")
