@@ -11,7 +11,7 @@ from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.say import base, order, pictures, scenes, statements
 from edgemem.answer.say.verdict import verdict
-from edgemem.answer.tools import Reply, Scene
+from edgemem.answer.tools import Inspect, Reply, Scene
 from edgemem.answer.tools_graph import Hear, Related, Row, relation_text
 from edgemem.answer.understand import understand
 from edgemem.answer.understand.asking import without_greeting
@@ -978,3 +978,13 @@ def test_what_was_between_two_things_may_be_asked_of_a_kind() -> None:
     assert understand("How much time passed between the two buses?").anchors == ("first bus", "second bus")
     rundown = understand("Give me a quick rundown of the stretch between 8:09 and 8:10.")
     assert (rundown.kind, rundown.things, rundown.time and rundown.time.said) == ("summary", (), "between 8:09 and 8:10")
+
+
+def test_a_summary_asks_for_the_newest_four_utterances_of_its_stretch() -> None:
+    scene = Scene(evidence=(evidence(5),), sights=(label("sofa"),))
+    made, actions = run(scenes.describe(session(kind="summary")), lambda action: Related() if isinstance(action, Hear) else scene)
+    (look, hear) = actions
+    assert isinstance(hear, Hear)
+    assert (hear.from_us, hear.to_us, hear.limit) == (*base.window_of(session(kind="summary")), 4)
+    assert isinstance(look, Inspect)
+    assert made.text.startswith("Sofa, at ")
