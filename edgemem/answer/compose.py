@@ -86,17 +86,16 @@ def things(sights: Sequence[SeenName], limit: int = 4, without: Iterable[str] = 
     """
     days = {to_local(sight.t0_us, tz).date() for sight in sights} if tz else ()
     names: list[str] = []
-    taken, called = set[str](), set[str]()
+    taken: set[str] = set()
     for sight in apart(sights, without):
-        own = set(words(sight.name))
+        own = {sight.name} if tz else set(words(sight.name))
         unsure = sight.score < SURE
         untold = unsure and not tz and len(names) >= AT_LEAST
-        if sight.kind not in {"label", "object"} or untold or (sight.name in called if tz else own & taken):
+        if sight.kind not in {"label", "object"} or untold or own & taken:
             continue
         taken |= own
-        called.add(sight.name)
         number = f"{sight.count} x " if sight.kind == "object" and sight.count > 1 else ""
-        colour = f"{sight.colour} " if sight.kind == "object" and sight.colour and sight.colour not in own else ""
+        colour = f"{sight.colour} " if sight.kind == "object" and sight.colour and sight.colour not in words(sight.name) else ""
         began = time_text(sight.t0_us, tz) if tz else ""
         began = f" ({began if len(days) > 1 else began.partition(' ')[0]})" if tz else ""
         names.append(f"{'perhaps ' * bool(unsure and tz)}{number}{colour}{sight.name}{began}")

@@ -134,7 +134,7 @@ def _log_odds(score: float) -> float:
 
 
 LEAST_PROBABILITY = 0.2
-"""What came next is the next name that is at least so probable: of the composed streams' things the most are found so."""
+"""What came next is the next name that is at least so probable. Chosen with streams of both generators in view, as what follows."""
 TOGETHER_US = 8 * US
 """What begins (before something: ends) this close to the first such name came with it: in streams with a view that changes before something
 comes into it, the most probable of them is the thing."""
