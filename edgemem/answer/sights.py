@@ -29,9 +29,9 @@ class SeenName(Record, frozen=True):
     count: int = 1
     colour: str = ""
     t0_us: int = 0
-    """First picture of this appearance; 0 in one look."""
+    """First clear picture of this appearance, as of an episode; 0 in one look."""
     t1_us: int = 0
-    """Its last picture."""
+    """Its last clear picture."""
     best_us: int = 0
     """The picture that shows it best in the stretch of time."""
     stream: str = ""
@@ -90,14 +90,15 @@ def _of_stream(looks: Sequence[Look], times: Sequence[int], low_us: int, high_us
         hits = [i for i, one in at.items() if one.score >= LEAST_SCORE]
         for run in runs(hits, lambda run, i: times[i] - times[run[-1]] <= GAP_US):
             best = max(run, key=lambda i: at[i].score)
-            inside = [i for i in run if low_us <= times[i] <= high_us and at[i].score >= CLEAR * at[best].score]
+            clear = [i for i in run if at[i].score >= CLEAR * at[best].score]
+            inside = [i for i in clear if low_us <= times[i] <= high_us]
             if not inside:
                 continue
             shown = max(inside, key=lambda i: at[i].score)
             most = max(1, *(boxes[i][name] for i in run))
             one = SeenName(
                 kind=kind, name=name, score=at[best].score, count=most if kind == "object" else 1, colour=at[best].colour,
-                t0_us=times[run[0]], t1_us=times[run[-1]], best_us=times[shown], stream=looks[best][0].stream,
+                t0_us=times[clear[0]], t1_us=times[clear[-1]], best_us=times[shown], stream=looks[best][0].stream,
             )  # fmt: skip
             yield one, _signs(times, {i: seen.score for i, seen in at.items()}, run, best)
 

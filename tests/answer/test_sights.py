@@ -67,6 +67,7 @@ def test_what_stays_in_view_appeared_in_every_stretch_in_which_it_is_clearly_see
     weak = [look(0, saw("desk", 0.9)), *(look(second, saw("desk", 0.44)) for second in range(1, 4))]
     assert appeared(weak, 1, 4) == [], "less than half as clear as outside"
     assert appeared(weak, 10, 20) == []
+    assert told(*weak) == [("desk", 0, 0)], "weak sightings do not make it longer"
 
 
 def test_what_is_told_of_an_appearance() -> None:
