@@ -188,15 +188,12 @@ def _rows_of_labels() -> dict[str, frozenset[int]]:
 
 @lru_cache(maxsize=1000)
 def _rows_of_kind(kind: str) -> frozenset[int]:
-    """The rows of the two most common senses of a noun, without those that it is itself below."""
-    senses = [sense for called in singulars(kind) for sense in nouns().senses(called)][:2]
-    return frozenset(row for row, below in senses if not below)
+    """The rows of the senses of a noun, without those that it is itself below."""
+    return frozenset(row for called in singulars(kind) for row, below in nouns().senses(called) if not below)
 
 
 def is_kind_of(label: str, kind: str) -> bool:
-    """A label is below `kind` in one of its two most common senses: "toucan" is a "bird". False for a kind that is no noun of WordNet by
-    itself: "pink bird".
-    """
+    """A label is below `kind` in one of its senses: "toucan" is a "bird". False for what is no noun of WordNet by itself: "pink bird"."""
     return not _rows_of_kind(kind).isdisjoint(_rows_of_labels().get(label, ()))
 
 

@@ -982,9 +982,10 @@ def test_what_was_between_two_things_may_be_asked_of_a_kind() -> None:
 
 def test_a_summary_asks_for_the_newest_four_utterances_of_its_stretch() -> None:
     scene = Scene(evidence=(evidence(5),), sights=(label("sofa"),))
-    made, actions = run(scenes.describe(session(kind="summary")), lambda action: Related() if isinstance(action, Hear) else scene)
-    (look, hear) = actions
+    s = session(kind="summary")
+    s.__dict__["_read"] = (s.parsed, msgspec.structs.replace(s.span, from_us=3 * US, to_us=9 * US))
+    made, (look, hear) = run(scenes.describe(s), lambda action: Related() if isinstance(action, Hear) else scene)
     assert isinstance(hear, Hear)
-    assert (hear.from_us, hear.to_us, hear.limit) == (*base.window_of(session(kind="summary")), 4)
+    assert (hear.from_us, hear.to_us, hear.limit) == (3 * US, 9 * US, 4)
     assert isinstance(look, Inspect)
     assert made.text.startswith("Sofa, at ")

@@ -110,5 +110,5 @@ def test_each_name_stands_once_in_a_list_in_the_order_of_time() -> None:
     ]
     assert [(one.name, one.t0_us // US) for one in in_time(sights, 9)] == [("pear", 1), ("cat", 10), ("owl", 50)]
     assert [one.name for one in in_time(sights, 2)] == ["cat", "owl"], "the most probable ones"
-    assert [one.name for one in in_time(sights[4:], 9)] == ["fog"], "the best one in any case"
+    assert [one.name for one in in_time([*sights[4:], sight("mist", 3, 4, 0.28)], 9)] == ["fog"], "the best one in any case"
     assert in_time([], 9) == []
