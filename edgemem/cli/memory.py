@@ -131,10 +131,11 @@ def export(_environment: CommandContext, folder: Path, memory: Path, plain: bool
 @memory.command("import")
 @click.argument("source", type=FilePath(exists=True))
 @memory_option
+@click.option("--again", is_flag=True, help="Also an export that was imported before: everything in it comes in a second time.")
 @json_option
 @common_options
 @pass_environment
-def import_(environment: CommandContext, source: Path, memory: Path, as_json: bool) -> None:
+def import_(environment: CommandContext, source: Path, memory: Path, again: bool, as_json: bool) -> None:
     """Take in SOURCE: the directory of an export, also beside what the memory holds, or the file of a backup, as a new memory."""
     from edgemem.remember.administration import open_view
     from edgemem.remember.disk.directory import require_not_paused
@@ -144,9 +145,8 @@ def import_(environment: CommandContext, source: Path, memory: Path, as_json: bo
     require_not_paused(memory)
     if source.is_dir():
         with progress() as advance:
-            moments = import_into(
-                memory, source, budget_bytes=parse_bytes(environment.settings.budget.disk), progress=partial(advance, "import")
-            )
+            budget_bytes = parse_bytes(environment.settings.budget.disk)
+            moments = import_into(memory, source, budget_bytes=budget_bytes, again=again, progress=partial(advance, "import"))
     else:
         restore(source, memory)
         with open_view(memory) as view:

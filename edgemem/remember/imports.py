@@ -50,25 +50,38 @@ takes none above 1920 px (VAM: quality 90)."""
 _MOST_SPACES = 255
 _AS_IT_WAS = frozenset({"utterance", "text"})
 """Kinds of documents whose words were heard or read; others were written, and may name a voice by its number."""
+_TAKEN_DOWN = frozenset({"asr", "ocr"})
+"""The same of quotes, by their origin."""
 _NUMBERS = "numbers"
 """In the saved state beside the names of the tables."""
 
 
 def import_into(
-    directory: Path, source: Path, *, budget_bytes: int | None = None, progress: Callable[[int, int], None] | None = None
+    directory: Path,
+    source: Path,
+    *,
+    budget_bytes: int | None = None,
+    again: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Import the export at `source` into the memory at `directory`, which is created if it does not exist; returns the number of moments.
 
     All of it is read and checked before anything is written: what is refused leaves no trace. A picture that is too large for the budget
-    goes in smaller. What was interrupted goes on where it stopped when the same export is taken in again. Raises UsageError that names the
-    file and the line, EngineError for a space of vectors that the memory has with another dimension, MemoryDirError.
+    goes in smaller. What was interrupted goes on where it stopped when the same export is taken in again; what is in the memory already
+    goes in a second time only with `again`. Raises UsageError that names the file and the line, EngineError for a space of vectors that
+    the memory has with another dimension, MemoryDirError.
     """
     about = read_about(source)
     tables = [table for table in TABLES if about.version >= ADDED.get(table, 1)]
     total = check_export(source, about, tables, budget_bytes)
+    mark = _mark(source, tables)
     with Store.open(directory, budget_bytes=budget_bytes) as store:
+        if store.state(mark) is not None and not again:
+            raise UsageError(f"{source} was imported into {directory} before: with --again everything in it comes in a second time")
         _ensure_spaces(store, about)
-        importing, mark = _Importing(source, store), _mark(source, tables)
+        with store.transaction() as tx:  # so that one that comes in again and is interrupted goes on as well
+            tx.connection.execute("DELETE FROM state WHERE key = ?", (mark,))
+        importing = _Importing(source, store)
         written = importing.resume(mark)
         done = sum(written.values())
         for table in tables:
@@ -79,6 +92,7 @@ def import_into(
                     progress(done, total)
         with store.transaction() as tx:
             tx.connection.execute("DELETE FROM state WHERE key GLOB ? || '/*'", (mark,))
+            tx.set_state(mark, b"")
         if progress is not None:
             progress(done, total)
     return len(importing.moments)
@@ -100,7 +114,7 @@ def _ensure_spaces(store: Store, about: About) -> None:
 
 
 def _mark(source: Path, tables: Sequence[str]) -> str:
-    """Key of the saved state of this import, until it is finished."""
+    """Key of the saved state of this import. What stands below it is gone when it is finished; the key itself stays."""
     sizes = "".join(f" {(source / f'{table}.jsonl').stat().st_size}" for table in tables)
     return "import/" + hashlib.sha256(files.read_file(source / "memory.json", MOST_ABOUT_BYTES) + sizes.encode()).hexdigest()[:16]
 
@@ -284,6 +298,7 @@ class _Importing:
         quotes = tuple(
             replace(
                 quote,
+                text=quote.text if quote.origin in _TAKEN_DOWN else renumbered_names(quote.text, self._highest),
                 document_id=self._there(tx, "document", self._documents, quote.document_id),
                 moment_id=self._there(tx, "moment", self.moments, quote.moment_id),
             )

@@ -240,7 +240,7 @@ def test_an_import_that_was_interrupted_goes_on_where_it_stopped(memory, tmp_pat
     assert check_memory(tmp_path / "second") == []
     assert told(tmp_path / "second", 20 * US) == told(memory, 20 * US)
     with Store.open(tmp_path / "second") as store, store.transaction() as tx:
-        assert tx.connection.execute("SELECT count(*) FROM state WHERE key GLOB 'import/*'").fetchone() == (0,)
+        assert tx.connection.execute("SELECT count(*) FROM state WHERE key GLOB 'import/*/*'").fetchone() == (0,)
 
 
 def test_large_pictures_go_in_under_a_budget_that_has_room_for_them(directory, making, tmp_path):

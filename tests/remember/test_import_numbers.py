@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import simplejpeg
 
+from edgemem.errors import UsageError
 from edgemem.infer.roles import Space
-from edgemem.records import US, Box
+from edgemem.records import US, Box, Quote
 from edgemem.remember.check import check_memory
 from edgemem.remember.entries import NewEntity, NewMention, NewPart, NewPassage, NewRelation
 from edgemem.remember.export import export
@@ -91,6 +92,54 @@ def test_what_was_written_names_the_voices_by_their_new_numbers_and_what_was_hea
             ('speaker 2 says "hi" to speaker 3; gate 1, speaker 1x', "speaker 2 says "),
             ("I am speaker 1", "I am speaker 1"),
         ]
+
+
+def test_a_quote_that_was_written_names_the_voices_by_their_new_numbers_and_one_that_was_heard_stays(tmp_path, making):
+    here, there = remembered(tmp_path / "here", making, "Anna"), remembered(tmp_path / "there", making, "Bob")
+    quotes = tuple(Quote(text=f"speaker 1 is told by {origin}", origin=origin) for origin in ("caption", "asr", "ocr", "user"))
+    with Store.open(there) as store, store.transaction() as tx:
+        one = tx.add_entity(NewEntity(kind="person", name="Dora", known_us=0))
+        edge = NewRelation(type="USES", source_id=one, target_id=one, stream="there", t0_us=0, t1_us=0, known_us=0, quotes=quotes)
+        tx.add_relation(edge)
+    import_into(here, exported(there))
+    with View.open(here) as view:
+        told_here = [quote.text for relation in view.relations() for quote in relation.quotes]
+    assert told_here == [
+        "speaker 2 is told by caption",
+        "speaker 1 is told by asr",
+        "speaker 1 is told by ocr",
+        "speaker 2 is told by user",
+    ]
+
+
+def test_the_same_export_comes_in_twice_only_when_it_is_said(tmp_path, making):
+    here, there = remembered(tmp_path / "here", making, "Anna"), exported(remembered(tmp_path / "there", making, "Bob"))
+    other = exported(remembered(tmp_path / "other", making, "Carla"))
+    import_into(here, there)
+    once = told(here)
+    with pytest.raises(UsageError, match=r"was imported into .* before: with --again"):
+        import_into(here, there)
+    assert told(here) == once
+    assert import_into(here, other) == 1
+    assert import_into(here, there, again=True) == 1
+    assert [text for text, *_ in told(here)[0]] == ["this is Anna", "this is Bob", "this is Bob", "this is Carla"]
+
+
+def test_an_export_that_comes_in_again_and_is_interrupted_goes_on_too(tmp_path, making, monkeypatch):
+    there = exported(remembered(tmp_path / "there", making, "Bob", "Carla", "Dora"))
+    monkeypatch.setattr("edgemem.remember.imports._BATCH", 1)
+    import_into(tmp_path / "here", there)
+
+    def interrupted(done, _total):
+        if done == 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        import_into(tmp_path / "here", there, again=True, progress=interrupted)
+    assert import_into(tmp_path / "here", there) == 3
+    assert [text for text, *_ in told(tmp_path / "here")[0]] == [
+        f"this is {name}" for name in ("Bob", "Bob", "Carla", "Carla", "Dora", "Dora")
+    ]
 
 
 def test_an_empty_memory_gets_every_number_as_it_was(tmp_path, making):
