@@ -15,36 +15,14 @@ import msgspec
 from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.generator_planner import Thinking, Thought
 from edgemem.answer.retrieve import Query, distinct
-from edgemem.answer.say.base import (
-    ALL_HELD,
-    NOTHING,
-    Plan,
-    Steps,
-    Window,
-    abstain,
-    gather,
-    look_for,
-    not_seen,
-    others,
-    qualities,
-    window_of,
-)
-from edgemem.answer.say.choose import choose, with_option
-from edgemem.answer.say.order import in_order, is_more, more_often, neighbours, next_words, relate, while_said
-from edgemem.answer.say.people import relation
-from edgemem.answer.say.pictures import each_of, from_pictures, is_listed, read_near, sureness
-from edgemem.answer.say.scenes import asks_kinds, describe, each_kind
-from edgemem.answer.say.statements import carried_out, ranked, refuse, signs, tell, with_refusal
+from edgemem.answer.say import base, choose, order, people, pictures, scenes, statements
+from edgemem.answer.say.base import NOTHING, Plan, Steps, Window, abstain, gather, window_of
 from edgemem.answer.say.verdict import verdict
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
-from edgemem.answer.understand import Parsed
-from edgemem.answer.understand.asking import mentioned
-from edgemem.answer.understand.followup import names_nothing
-from edgemem.answer.understand.forms import fits
+from edgemem.answer.understand import Parsed, asking, followup, forms, phrases
 from edgemem.answer.understand.languages import NAMES
 from edgemem.answer.understand.lexicon import ASKING_VERBS, HAVING, MOVING, SAYING, SEEING, VERBS, WRITING
-from edgemem.answer.understand.phrases import content, noun_phrase, wanted_words
 from edgemem.answer.understand.record import Kind
 from edgemem.answer.understand.relations import place_in_row
 from edgemem.answer.understand.wordings import pattern
@@ -66,7 +44,7 @@ class LocalPlanner(Thinking):
         if p.language != "en":
             told = f"I understand English questions only; this one seems to be {NAMES[p.language]}."
             return abstain(told, "a language model that is configured puts it into English (models.read_questions)", unverified=(p.text,))
-        if p.follows and names_nothing(p, p.words) and not session.question.options:
+        if p.follows and followup.names_nothing(p, p.words) and not session.question.options:
             return abstain("I do not know what this goes on about; name it, or ask with --session last.", unverified=(p.text,))
         return None
 
@@ -102,17 +80,17 @@ def reply(s: Session) -> Plan:
     """The whole way of one question."""
     p = s.parsed
     if p.command and not s.question.options:  # "pick the animal that I saw"
-        again = None if carried_out(p.command) else (yield from _again(s))
-        return with_refusal(s, again) if again is not None else refuse(s)
+        again = None if statements.carried_out(p.command) else (yield from _again(s))
+        return statements.with_refusal(s, again) if again is not None else statements.refuse(s)
     pool = yield from everything(s)
-    if p.asked is not None and pool.people and not s.span.problem and (known := (yield from relation(s))) is not None:
-        return known if known.option is not None else with_option(s, known)
-    words = ranked(p, pool)
+    if p.asked is not None and pool.people and not s.span.problem and (known := (yield from people.relation(s))) is not None:
+        return known if known.option is not None else choose.with_option(s, known)
+    words = statements.ranked(p, pool)
     over = happened(p) and p.hint != "said"
     if s.span.problem and (over or not words or not is_stated(p, words[0][1])):
         return abstain(s.span.problem)
     if s.question.options:
-        return (yield from choose(s, pool, words, _free(s, pool)))
+        return (yield from choose.choose(s, pool, words, _free(s, pool)))
     plain, pool = yield from _unweighed(s, pool)
     told = plain or _settled(s, pool, words) or (yield from _free(s, pool))
     again = (yield from _again(s)) if told.status == "abstained" else None
@@ -141,9 +119,9 @@ def everything(s: Session) -> Steps[Pool]:
     words = tuple(word for word in words if p.hint != "read" or VERBS.get(word) not in WRITING) or words
     timeless = stated_prior(p) >= 0.5 and not (happened(p) and p.time and p.time.within_day)  # "what did the sign at 8:09 say"
     if problem and p.time and not happened(p):  # "who have I got to see on Saturday": the day is a word of it
-        words = (*words, *content(p.time.said))
+        words = (*words, *phrases.content(p.time.said))
     things = (f'"{p.quote}"',) if p.quote else p.things or tuple(filter(None, p.person.lower().split("; ")))
-    things = things or (noun_phrase(p.place),) * (p.kind in {"yes_no", "when"})  # "have I been near a ferret"
+    things = things or (phrases.noun_phrase(p.place),) * (p.kind in {"yes_no", "when"})  # "have I been near a ferret"
     window, seen = (None, s.question.as_of_us), window_of(s)
     if not problem and (not timeless or window == seen):
         return _either(p, (yield from gather(things, seen, p.question, words)), (yield from _whole(p, seen)))
@@ -154,8 +132,8 @@ def everything(s: Session) -> Steps[Pool]:
 
 def _whole(p: Parsed, window: Window) -> Steps[Pool]:
     """The same with all that was said around the question; why it is asked may name what the answer is about."""
-    wanted = wanted_words(p.text, p.kind)
-    if set(wanted) <= set(wanted_words(p.question, p.kind)):
+    wanted = phrases.wanted_words(p.text, p.kind)
+    if set(wanted) <= set(phrases.wanted_words(p.question, p.kind)):
         return Pool()
     return (yield from gather((), window, p.text, wanted))
 
@@ -174,15 +152,15 @@ def _unweighed(s: Session, pool: Pool) -> Steps[tuple[Reply | None, Pool]]:
     the question refers to. And what is left to weigh: of words those that lie where the question's relation puts them.
     """
     p = s.parsed
-    told = more_often(s, pool.leads) if len(pool.leads) == 2 and is_more(p) else signs(s, pool)
+    told = order.more_often(s, pool.leads) if len(pool.leads) == 2 and order.is_more(p) else statements.signs(s, pool)
     over = happened(p) or pattern("CAME").search(p.question)
     placed = p.anchors and over and p.kind != "yes_no" and (p.relation in {"before", "after", "between"} or p.hint == "said")
-    place = (yield from relate(s)) if placed and told is None else None
+    place = (yield from order.relate(s)) if placed and told is None else None
     if place is None or place.missing is not None:
         return told, pool
     there = Query(text="", from_us=place.window[0], to_us=place.window[1])
     left = tuple(one for one in pool.candidates if there.holds(one.t0_us))
-    return (yield from next_words(s, place)), msgspec.structs.replace(pool, candidates=left)
+    return (yield from order.next_words(s, place)), msgspec.structs.replace(pool, candidates=left)
 
 
 def _free(s: Session, pool: Pool) -> Plan:
@@ -190,18 +168,18 @@ def _free(s: Session, pool: Pool) -> Plan:
     p = s.parsed
     if p.kind == "order" or (p.kind == "yes_no" and p.relation in {"before", "after"} and p.anchors and p.things):
         names = (p.target, *p.anchors) if p.anchors else p.choices
-        return in_order(s, (yield from gather(names, window_of(s))).leads, names, pool)[0]
+        return order.in_order(s, (yield from gather(names, window_of(s))).leads, names, pool)[0]
     of_scene = not p.things or p.kind == "which" or p.verb in SEEING  # "what creature was I staring at", not "what did the dog eat"
     if p.relation == "while" and of_scene and p.hint in {"seen", "none"} and pattern("SPOKEN_OF").search(p.clause):
-        return (yield from while_said(s))
-    words = ranked(p, pool)
+        return (yield from order.while_said(s))
+    words = statements.ranked(p, pool)
     means = any(map(word_classes, p.words)) if p.words else stated_prior(p) > 0.5
     held = bool(p.words and words) and words[0][1].held > 0  # of what is in no dictionary only the word itself tells
     stated = bool(words) and is_stated(p, words[0][1]) and (means or held)
     beside = p.relation and p.anchors and not p.things and (p.kind != "yes_no" or p.verb in SEEING)
     if (not stated or p.hint == "seen") and beside:
-        return (yield from neighbours(s))
-    if not stated and p.hint == "read" and (near := (yield from read_near(s))) is not None:
+        return (yield from order.neighbours(s))
+    if not stated and p.hint == "read" and (near := (yield from pictures.read_near(s))) is not None:
         return near
     named = p.things or p.person or p.quote or p.kind in {"when", "how_many", "how_long"}
     unread = p.kind in {"where", "yes_no"} and not set(p.words) <= ASKING_VERBS  # words for a thing that no slot took
@@ -210,49 +188,46 @@ def _free(s: Session, pool: Pool) -> Plan:
     open_ = fits_pictures(p) and not done and p.kind != "how_why" and (p.time or p.kind != "yes_no")
     if not (stated or named or unread) and (open_ or doing):
         dark = p.time is None and (pattern("UNREAD_TIME").search(p.question) or re.match(r"(?:in )?between\b", p.clause or p.place))
-        there = _UNREAD_TIME if dark else (yield from describe(s))
+        unread = abstain("I do not understand which time this means; give it like 2026-03-01 or 10:02.")
+        there = unread if dark else (yield from scenes.describe(s))
         more = {"text": f"{there.text} What was done I cannot tell.", "unverified": (p.predicate,)} if doing else {}
         return msgspec.structs.replace(there, **more)
     return (yield from _of_thing(s, pool, words if stated else []))
 
 
-_UNREAD_TIME = abstain("I do not understand which time this means; give it like 2026-03-01 or 10:02.")
-
-
 def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Plan:
     """What pictures show of the thing, where the question's relation puts it, or what words that answer the question say."""
     p = s.parsed
-    if p.kind == "which" and not (p.form or p.anchors) and len(p.things) > 1 and (is_listed(p) or pattern("OF_THESE").search(p.question)):
-        return each_of(s, pool)
+    if p.kind == "which" and not (p.form or p.anchors) and pictures.is_listed(p):
+        return pictures.each_of(s, pool)
     lead, window = max(pool.leads, key=lambda one: shown(p, one), default=Lead(phrase=p.target or p.person)), window_of(s)
     if p.kind == "how_many":  # "how many eggs has the hen laid" counts eggs
         lead = next((one for one in pool.leads if f"how many {one.phrase}" in p.text), lead)
     if p.anchors and p.things and p.kind != "yes_no":
-        place = yield from relate(s)
+        place = yield from order.relate(s)
         if place.missing is not None and not words:
-            return not_seen(s, place.missing, pool)
+            return base.not_seen(s, place.missing, pool)
         if place.missing is None:
-            lead, window = (yield from look_for(lead.phrase, place.window)), place.window
-    if fits_pictures(p) and p.hint in {"none", "seen"} and asks_kinds(s, lead, window):
-        kinds = yield from each_kind(s, lead, window)
+            lead, window = (yield from base.look_for(lead.phrase, place.window)), place.window
+    if fits_pictures(p) and p.hint in {"none", "seen"} and scenes.asks_kinds(s, lead, window):
+        kinds = yield from scenes.each_kind(s, lead, window)
         if kinds is not None or not words:
             return kinds or _unknown(s, pool, lead)
     pictured = is_shown(p, lead) and fits_pictures(p)
-    if words and (words[0][0] >= sureness(p, lead) or not pictured or _says_where(p, words[0][1])):
+    if words and (words[0][0] >= pictures.sureness(p, lead) or not pictured or _says_where(p, words[0][1])):
         return _in_words(s, pool, words)
     if not is_shown(p, lead) and (other := (yield from _mentioned(s, pool))) is not None:
         return (yield from _guess(s, pool, other))
-    told = (yield from from_pictures(s, pool, lead)) if is_shown(p, lead) else _unknown(s, pool, lead)
+    told = (yield from pictures.from_pictures(s, pool, lead)) if is_shown(p, lead) else _unknown(s, pool, lead)
     return told if told.status == "answered" or not words else _in_words(s, pool, words)  # "is the car on level five"
 
 
 def _says_where(p: Parsed, one: Candidate) -> bool:
     """Somebody said where the thing is, not just one of its kind; a picture does not show whose it is."""
-    asked = p.kind == "where" and p.things and p.verb not in SEEING and p.hint != "seen"
-    if not asked or one.channel != "speech" or one.held <= ALL_HELD or not fits("place", one.text):
-        return False
-    head = re.escape(p.things[0].split()[-1])
-    return re.search(rf"\b(?:the|my|our|your|his|her|their) (?:[\w-]+ )?{head}\b", one.text.lower()) is not None
+    asked = p.kind == "where" and p.verb not in SEEING and p.hint != "seen"
+    head = re.escape(p.target.rpartition(" ")[2])
+    owned = re.search(rf"\b(?:the|my|our|your|his|her|their) (?:[\w-]+ )?{head}\b", one.text.lower())
+    return bool(asked and owned and p.things) and one.channel == "speech" and one.held > base.ALL_HELD and forms.fits("place", one.text)
 
 
 def _mentioned(s: Session, pool: Pool) -> Steps[Lead | None]:
@@ -260,7 +235,7 @@ def _mentioned(s: Session, pool: Pool) -> Steps[Lead | None]:
     p = s.parsed
     if p.kind not in _OF_ONE or not fits_pictures(p) or any(lead.recognised for lead in pool.leads):
         return None
-    names = [one for one in mentioned(p.text) if all(one != lead.phrase for lead in pool.leads)]
+    names = [one for one in asking.mentioned(p.text) if all(one != lead.phrase for lead in pool.leads)]
     leads = (yield from gather(names[:_MENTIONED], window_of(s))).leads if names else ()
     best = max(leads, key=lambda one: shown(p, one), default=None)
     return best if best is not None and shown(p, best) >= weights().surely else None
@@ -287,7 +262,7 @@ def _again(s: Session) -> Steps[Reply | None]:
 
 def _guess(s: Session, pool: Pool, lead: Lead) -> Plan:
     """From pictures of a thing that may not be what the question is about."""
-    told = yield from from_pictures(s, msgspec.structs.replace(pool, leads=(lead,)), lead)
+    told = yield from pictures.from_pictures(s, msgspec.structs.replace(pool, leads=(lead,)), lead)
     return msgspec.structs.replace(told, confidence=_GUESSED * told.confidence)
 
 
@@ -306,11 +281,11 @@ def _verdict(p: Parsed, one: Candidate) -> str:
 
 def _in_words(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Reply:
     """What was said or read; a yes or a no is taken only from words that hold all of the question, others are quoted."""
-    told = tell(s, words, others(pool, *words[0][1].evidence))
+    told = statements.tell(s, words, base.others(pool, *words[0][1].evidence))
     states = s.parsed.kind == "yes_no" and not pattern("ASKS_WHETHER").match(s.parsed.question)  # "I have forgotten its name"
     if s.parsed.kind == "yes_no" and not s.parsed.negated and (said := _verdict(s.parsed, words[0][1])):
         return msgspec.structs.replace(told, text=f"{said}: {told.text}")
-    if s.parsed.kind != "yes_no" or states or words[0][1].held > ALL_HELD:
+    if s.parsed.kind != "yes_no" or states or words[0][1].held > base.ALL_HELD:
         return told
     text, sure = f"I cannot tell. The nearest that I know: {told.text}", min(0.4, told.confidence)
     return abstain(text, confidence=sure, evidence=told.evidence, alternatives=told.alternatives, unverified=s.parsed.words)
@@ -322,9 +297,9 @@ def _unknown(s: Session, pool: Pool, lead: Lead) -> Reply:
     if not lead.phrase or (stated_prior(p) >= 0.5 and (p.kind == "yes_no" or not fits_pictures(p))):
         faces = " I do not put names to faces." if p.kind == "who" else ""
         text = f"I have heard or read nothing that answers this.{faces}"
-        return abstain(text, confidence=0.1, alternatives=others(pool), unverified=p.words)
-    said = not_seen(s, lead, pool)
+        return abstain(text, confidence=0.1, alternatives=base.others(pool), unverified=p.words)
+    said = base.not_seen(s, lead, pool)
     told = said.text.startswith("I have not seen")
     asked = p.kind == "yes_no" and is_seen(p) and not p.negated  # "did I lock the door" is not denied
-    denied = asked and told and set(qualities(lead.phrase)) <= COLOUR_WORDS.keys()
+    denied = asked and told and set(base.qualities(lead.phrase)) <= COLOUR_WORDS.keys()
     return msgspec.structs.replace(said, text=f"No, {said.text}") if denied else said

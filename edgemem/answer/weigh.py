@@ -61,15 +61,13 @@ _TO_COME = re.compile(
     r"\b(?:when|where|what (?:time|hour|day|date)|which (?:day|date))(?: (?:on|in|at|this|next) [\w ]+?)?"
     r"(?:'s| (?:does|do|is|are|will|can|should|must|am))\b"
     r"|^(?:is|are|will|does|do|can|should|must)\b(?! (?:i|we|you|there)\b)"
+    r"|\b(?:when|what time|which (?:day|hour))\b(?! (?:did|was|were|had|i|we)\b)[\w' ]* "  # "what time the film starts"
+    r"(?:opens|closes|starts|begins|ends|finishes|leaves|departs|arrives|lands|(?:takes|sets|kicks) off)\b"
 )
 _NOW = re.compile(r"\b(?:is|are|does|do|will|should|must|can|need|take|takes|'s)\b")
 _OF_THAT = re.compile(r"\bwhen(?:'s| is| are) (?:it|that|this|they|those|these)(?: from)?\W*$")
 """May mean when that was: "a moth or a butterfly, when is that"."""
 _AT_WHAT = re.compile(r"\b(?!was\b)(\w+s)(?: off| out| up)? (?:at |on )?(?:when|(?:what|which) (?:time|hour|day|date))\b(?: exactly)?\W*$")
-_SCHEDULED = re.compile(
-    r"\b(?:when|what time|which (?:day|hour))\b(?! (?:did|was|were|had|i|we)\b)[\w' ]* "
-    r"(?:opens|closes|starts|begins|ends|finishes|leaves|departs|arrives|lands|(?:takes|sets|kicks) off)\b"
-)
 _AWAY = re.compile(
     r"\bwhere(?: else)? (?:should|shall|must) (?:i|we|he|she|they|you|the|my|our)\b"
     r"|\bwhere(?:abouts)? (?:am|are|is) (?:i|we|he|she|they) (?:\w+ )?going\b"
@@ -87,7 +85,9 @@ _STATED = frozenset(("price", "code", "number", "name", "address", "topic", "tim
 
 def stated_prior(p: Parsed) -> float:
     """How much the wording points at words rather than pictures, 0..1. It only weighs."""
-    to_come = None if p.things and not p.person and pattern("TURNS_UP").search(p.question) else _TO_COME.search(p.question) or _comes(p)
+    at_what = _AT_WHAT.search(p.question)  # "it takes off at what time"
+    comes = _TO_COME.search(p.question) or (at_what is not None and p.verb == VERBS.get(at_what[1]) != at_what[1])
+    to_come = comes and not (p.things and not p.person and pattern("TURNS_UP").search(p.question))
     seen = p.kind in {"when", "yes_no"} and p.verb in SEEING and not to_come
     if (p.hint in {"said", "read"} or p.quote) and not seen:
         return 1.0
@@ -100,19 +100,8 @@ def stated_prior(p: Parsed) -> float:
     if p.kind in {"what", "which"} and p.form != "colour" and (p.verb not in SEEING | HAVING | {""} or p.person or _NOW.search(p.question)):
         return 0.7
     told = _AWAY.search(p.question) or pattern("OBLIGED").search(p.question) or pattern("FOR_LATER").search(p.question)
-    read = p.kind != "yes_no" and any(map(_is_numbered, p.things))
+    read = p.kind != "yes_no" and any(singular(one) == one and any(map(str.isdigit, one)) for one in p.things)  # "number 82", not "3 mugs"
     return 0.8 if told or read else 0.5 if to_come else 0.2
-
-
-def _is_numbered(thing: str) -> bool:
-    """Has a figure in its name, so that only a text tells it apart: "the number 82", not "3 mugs"."""
-    return any(map(str.isdigit, thing)) and singular(thing) == thing
-
-
-def _comes(p: Parsed) -> bool:
-    """Such as "it takes off at what time", "what time the film starts"."""
-    asked = _AT_WHAT.search(p.question)
-    return (asked is not None and p.verb == VERBS.get(asked[1]) != asked[1]) or _SCHEDULED.search(p.question) is not None
 
 
 def word_features(p: Parsed, one: Candidate) -> dict[str, float]:
@@ -133,6 +122,10 @@ def asked_already(p: Parsed) -> frozenset[str]:
     return frozenset(said) - set(words(" ".join(p.choices)))
 
 
+def _of_words(one: Candidate) -> Model:
+    return weights().words if one.cosine else weights().letters
+
+
 def stated(p: Parsed, one: Candidate) -> float:
     """Probability that these words answer the question."""
     return _of_words(one).probability(word_features(p, one))
@@ -151,27 +144,20 @@ HEARD = (-0.28, 1.55)
 87 %, above all 20."""
 
 
-def _of_words(one: Candidate) -> Model:
-    return weights().words if one.cosine else weights().letters
-
-
 def shown(p: Parsed, lead: Lead) -> float:
-    """Probability that the pictures answer it. What was read or written stands for a thing as surely as its words agree.
-
-    A word that means nothing names no thing, whatever the labels make of it.
-    """
-    if not lead.episodes or not lead.named or (lead.basis == "frame" and _names_nothing(lead.phrase)):
-        return 0.0
+    """Probability that the pictures answer it. What was read or written stands for a thing as surely as its words agree."""
     if lead.basis == "text" and p.kind == "what" and not (p.things or p.quote or p.form):
         return 0.0  # that a name was read is no answer to "what is Dr Patel a specialist in"
-    if not fits_pictures(p) and (lead.basis != "text" or not fits(p.form, lead.episodes[0].evidence[0].text, asked_already(p))):
-        return 0.0
-    return lead.confidence
+    fitting = fits_pictures(p) or (lead.basis == "text" and fits(p.form, lead.episodes[0].evidence[0].text, asked_already(p)))
+    return lead.confidence if _names_seen(lead) and fitting else 0.0
 
 
-def _names_nothing(phrase: str) -> bool:
-    """What is asked of a thing or a word for where it is: "address", "place"."""
-    return phrase in ATTRIBUTES or pattern("VAGUE_THING").fullmatch(phrase) is not None
+def _names_seen(lead: Lead) -> bool:
+    """It came up, and its name is one of a thing: not what is asked of one or a word for where it is ("address", "place"), nor a word that
+    means nothing, whatever the labels make of it.
+    """
+    vague = lead.phrase in ATTRIBUTES or pattern("VAGUE_THING").fullmatch(lead.phrase) is not None
+    return bool(lead.episodes) and lead.named and not (lead.basis == "frame" and vague)
 
 
 _PICTURED = frozenset(("", "time", "date", "place", "colour", "duration", "person"))
@@ -182,13 +168,13 @@ def happened(p: Parsed) -> bool:
     return _PAST.search(p.text) is not None
 
 
+_SURELY_WORDS = 0.7
+"""From this prior on no picture answers the question."""
+
+
 def fits_pictures(p: Parsed) -> bool:
     """A picture shows when, where, whether, how often and in which colour; it knows no names and no numbers, and nothing to come."""
     return p.form in _PICTURED and stated_prior(p) < _SURELY_WORDS
-
-
-_SURELY_WORDS = 0.7
-"""From this prior on no picture answers the question."""
 
 
 _BY = frozenset(("about", "along", "around", "at", "by", "past", "up"))
@@ -205,14 +191,10 @@ def is_seen(p: Parsed) -> bool:
     deeds = {VERBS[word] for word in said if word in VERBS}
     if p.kind == "yes_no":  # "did the dog come by", not "did it run away", "did I lose it"
         return bool(deeds) and deeds <= SEEING | (HAVING - MOVING) and all(word in VERBS or word in _BY for word in said)
-    if p.kind in {"when", "where", "how_many"} and p.hint != "said" and not _by_me(p):  # "when did the baby cry for the dog"
+    by_me = any(VERBS.get(done[1]) == p.verb for done in pattern("BY_ME").finditer(p.question))  # "when did I buy the mug" is not seeing it
+    if p.kind in {"when", "where", "how_many"} and p.hint != "said" and not by_me:  # "when did the baby cry for the dog"
         return True
     return p.verb in SEEING | HAVING | PLACING or (bool(deeds) and deeds <= SEEING | HAVING | PLACING | APPEARING)
-
-
-def _by_me(p: Parsed) -> bool:
-    """Asked is when or how often I did it: "when did I buy the mug" is not when I saw it."""
-    return any(VERBS.get(done[1]) == p.verb for done in pattern("BY_ME").finditer(p.question))
 
 
 def is_stated(p: Parsed, one: Candidate) -> bool:
@@ -232,12 +214,7 @@ def is_shown(p: Parsed, lead: Lead) -> bool:
 
 def is_there(lead: Lead) -> bool:
     """What a question only refers to ("after the gate sign") was likely enough seen or read, whatever it asks."""
-    return (
-        bool(lead.episodes)
-        and lead.named
-        and lead.confidence >= weights().granted
-        and (lead.basis != "frame" or not _names_nothing(lead.phrase))
-    )
+    return _names_seen(lead) and lead.confidence >= weights().granted
 
 
 def takes_for_granted(p: Parsed) -> bool:

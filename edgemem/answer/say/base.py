@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterable, Sequence
 from itertools import zip_longest
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -14,7 +14,8 @@ from edgemem.answer.gather import Gather, Lead, Pool
 from edgemem.answer.retrieve import CLEAR, Episode, episode_of, runs
 from edgemem.answer.retrievers.match import APPEARANCE_US
 from edgemem.answer.session import Session
-from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene
+from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene, Tally
+from edgemem.answer.tools_graph import Related
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.lexicon import FUNCTION, MATERIALS
 from edgemem.answer.understand.words import singular
@@ -25,6 +26,7 @@ from edgemem.records import US, Evidence
 from edgemem.words import word_classes
 
 T = TypeVar("T")
+R = TypeVar("R", Pool, Scene, Tally, Related)
 Steps = Generator[Action, Result, T]
 """Yields actions, is sent their results, returns a T."""
 Plan = Steps[Reply]
@@ -42,14 +44,19 @@ OF_A_KIND = frozenset(("what", "which", "list"))
 NOTHING = Pool()
 
 
+def brought(action: Action, kind: type[R]) -> Steps[R]:
+    """What an action brings; nothing when it was refused."""
+    result = yield action
+    return result if isinstance(result, kind) else kind()
+
+
 def gather(things: Sequence[str], window: Window, question: str = "", words: Sequence[str] = ()) -> Steps[Pool]:
     """One look at everything; empty when it was refused."""
     if not question and not any(things):
         return NOTHING
-    from_us, to_us = window
-    action = Gather(question=question[:400], words=tuple(words), things=tuple(t[:400] for t in things if t), from_us=from_us, to_us=to_us)
-    result = yield action
-    return result if isinstance(result, Pool) else NOTHING
+    looked_for = tuple(thing[:400] for thing in things if thing)
+    action = Gather(question=question[:400], words=tuple(words), things=looked_for, from_us=window[0], to_us=window[1])
+    return (yield from brought(action, Pool))
 
 
 def look_for(phrase: str, window: Window = (None, None)) -> Steps[Lead]:
@@ -60,11 +67,8 @@ def look_for(phrase: str, window: Window = (None, None)) -> Steps[Lead]:
 
 def inspect(s: Session, window: Window, stream: str = "", limit: int = 16) -> Steps[Scene]:
     """Everything in a stretch of time, open ends included; an empty scene when it was refused."""
-    from_us, to_us = window
-    result = yield Inspect(
-        from_us=from_us or 0, to_us=to_us if to_us is not None else s.question.as_of_us, stream=stream, max_moments=limit
-    )
-    return result if isinstance(result, Scene) else Scene()
+    from_us, to_us = window[0] or 0, s.question.as_of_us if window[1] is None else window[1]
+    return (yield from brought(Inspect(from_us=from_us, to_us=to_us, stream=stream, max_moments=limit), Scene))
 
 
 def window_of(s: Session) -> Window:
@@ -78,11 +82,7 @@ def strong(lead: Lead) -> list[Episode]:
     together as one. Where looks were not compared, the share of the best score tells how sure it is.
     """
     best = best_score(lead)
-
-    def sure(sightings: Episode) -> float:
-        return max(lead.same.get(one.id, one.score / best) for one in sightings.evidence) if best else 1.0
-
-    likely = (e for e in lead.episodes if sure(e) >= STRONG)
+    likely = (e for e in lead.episodes if any(lead.same.get(one.id, one.score / best if best else 1.0) >= STRONG for one in e.evidence))
     near = runs(likely, lambda track, e: track[-1].stream == e.stream and e.t0_us - max(one.t1_us for one in track) < SAME_TRACK_US)
     return [episode_of(sighting for episode in track for sighting in episode.evidence) for track in near]
 
@@ -111,12 +111,10 @@ def pick(episodes: Sequence[Episode], ordinal: int) -> Episode | None:
     position = ordinal - 1 if ordinal > 0 else ordinal
     if not -len(episodes) <= position < len(episodes):
         return None
-    return _latest_first(episodes[position]) if ordinal == -1 else episodes[position]
-
-
-def _latest_first(track: Episode) -> Episode:
-    """The same with its latest clear sighting in front: that proves until when the thing was seen."""
-    latest = max((e for e in track.evidence if e.score >= CLEAR * track.score), key=lambda e: e.t0_us)
+    track = episodes[position]
+    if ordinal != -1:
+        return track
+    latest = max((e for e in track.evidence if e.score >= CLEAR * track.score), key=lambda e: e.t0_us)  # proves until when it was seen
     return msgspec.structs.replace(track, evidence=(latest, *(e for e in track.evidence if e is not latest)))
 
 
@@ -154,25 +152,16 @@ def others_text(episodes: Iterable[Episode], chosen: Episode, tz: str, limit: in
 
 
 def answered(
-    text: str, confidence: float, evidence: tuple[str, ...], option: int | None = None, *, notes: tuple[str, ...] = (),
-    alternatives: tuple[str, ...] = (), unverified: tuple[str, ...] = (),
-) -> Reply:  # fmt: skip
-    """An answer with its evidence."""
-    return Reply(
-        text=text[:4000], confidence=round(min(1.0, max(0.0, confidence)), 4), evidence=evidence[:10], option=option, notes=notes,
-        alternatives=alternatives, unverified=tuple(dict.fromkeys(unverified)),
-    )  # fmt: skip
+    text: str, confidence: float, evidence: tuple[str, ...], option: int | None = None, *, unverified: Iterable[str] = (), **more: Any
+) -> Reply:
+    """An answer with its evidence; `more` are notes and alternatives."""
+    sure, unsure = round(min(1.0, max(0.0, confidence)), 4), tuple(dict.fromkeys(unverified))
+    return Reply(text=text[:4000], confidence=sure, evidence=evidence[:10], option=option, unverified=unsure, **more)
 
 
-def abstain(
-    text: str, *notes: str, confidence: float = 0.0, evidence: tuple[str, ...] = (), alternatives: tuple[str, ...] = (),
-    unverified: tuple[str, ...] = (),
-) -> Reply:  # fmt: skip
+def abstain(text: str, *notes: str, confidence: float = 0.0, **more: Any) -> Reply:
     """Nothing can be said, and why; the confidence is that the evidence is right after all."""
-    return Reply(
-        text=text, status="abstained", confidence=confidence, notes=notes, evidence=evidence, alternatives=alternatives,
-        unverified=unverified,
-    )  # fmt: skip
+    return Reply(text=text, status="abstained", confidence=confidence, notes=notes, **more)
 
 
 def not_seen(s: Session, lead: Lead, pool: Pool = NOTHING) -> Reply:
@@ -182,14 +171,12 @@ def not_seen(s: Session, lead: Lead, pool: Pool = NOTHING) -> Reply:
     when = f" ({s.parsed.time.said})" if s.parsed.time else ""
     unknown = "" if lead.recognised else f"I cannot recognise {name}. "
     if lead.episodes and lead.named and lead.confidence >= weights().granted:
-        unsure = f"{unknown}It" if unknown else f"I am not sure that I saw {name}{when}; it"
-        text = f"{unsure} may have been {at(by_score(lead.episodes)[0], s.question.tz)}."
+        it = f"{unknown}It" if unknown else f"I am not sure that I saw {name}{when}; it"
+        text = f"{it} may have been {at(by_score(lead.episodes)[0], s.question.tz)}."
     else:
         text = f"{unknown}I have not seen {name}{when or ' in this memory'}."
-    return abstain(
-        text, confidence=min(0.25, lead.confidence), evidence=cite(by_score(lead.episodes)[:CITED]), alternatives=others(pool),
-        unverified=(lead.phrase,) if lead.phrase else (),
-    )  # fmt: skip
+    unsure, proof, unverified = min(0.25, lead.confidence), cite(by_score(lead.episodes)[:CITED]), tuple(filter(None, [lead.phrase]))
+    return abstain(text, confidence=unsure, evidence=proof, alternatives=others(pool), unverified=unverified)
 
 
 def qualities(phrase: str) -> list[str]:
@@ -199,10 +186,6 @@ def qualities(phrase: str) -> list[str]:
     name, with_, had = phrase.partition(" with ")
     head = nouns().find(name)[0]
     before = name.partition(head)[0].split() if head else []
-    how = [word for word in before if word not in FUNCTION and (word in COLOUR_WORDS or word in MATERIALS or not _names_only(word))]
+    names_only = [word for word in before if "NOUN" in word_classes(word) and "ADJ" not in word_classes(word)]  # "toy", not "broken"
+    how = [word for word in before if word not in FUNCTION and (word in COLOUR_WORDS or word in MATERIALS or word not in names_only)]
     return [*how, f"with {had}"] if with_ else how
-
-
-def _names_only(word: str) -> bool:
-    """A noun of the dictionary and no adjective: "toy", not "broken", "yamaha" or "sister's"."""
-    return "ADJ" not in word_classes(word) and "NOUN" in word_classes(word)

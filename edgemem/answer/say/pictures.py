@@ -54,8 +54,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     claims = _claims(p, lead, chosen, missed, [*qualities, p.place * (not there)])
     unsaid = [one for one in claims if one and not set(one.split()) <= often]
     if unsaid := [one for one in unsaid if not any(one in other for other in unsaid if other != one)]:
-        counted = lead.basis == "frame" and all(map(pattern("COUNTED").fullmatch, unsaid))  # "only once"
-        return _counted(s, lead, tracks, *unsaid) if counted else _unchecked(s, pool, lead, chosen, *unsaid)
+        return _unchecked(s, pool, lead, chosen, *unsaid)
     lead = msgspec.structs.replace(lead, phrase=_without(lead.phrase, qualities))
     tracks, elsewhere = there or tracks, () if there or not p.place or often else (p.place,)
     at_time = base.pick(tracks, p.ordinal or next_ or -(p.kind == "where"))  # where it was last seen is where it still is
@@ -82,20 +81,17 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     beside = [*done, *by, *(one for one in qualities if one.startswith("with "))]
     text += f" About {listed(map(quote, beside))} I cannot tell." if beside else ""
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
-    sure = SHARES["how_many"] * shown(p, lead) if often or _are_kinds(p, tracks) else sureness(p, lead)
+    several = p.kind in base.OF_A_KIND and not (p.ordinal or p.anchors) and len({e.evidence[0].text for e in tracks}) > 1
+    sure = SHARES["how_many"] * shown(p, lead) if often or several else sureness(p, lead)  # "which animals" is right only as a whole
     sure /= 1 + len(by) + len(elsewhere)
     sure *= at_time.score / base.best_score(lead) if p.kind in base.OF_A_KIND else 1.0  # another of its kind than the best one
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *done, *by, *qualities))
 
 
-def _are_kinds(p: Parsed, tracks: list[Episode]) -> bool:
-    """Several of a kind are told, which is right only as a whole: "which animals"."""
-    return p.kind in base.OF_A_KIND and not (p.ordinal or p.anchors) and len({e.evidence[0].text for e in tracks}) > 1
-
-
 def is_listed(p: Parsed) -> bool:
-    """Its last things stand one behind the other: "which did I see, a drum, a guitar or a flute"."""
-    return len(p.things) > 2 and re.search(r"(?:,| and| or)+ (?:an? |the )?".join(map(re.escape, p.things[-3:])), p.question) is not None
+    """Its last things stand one behind the other ("which did I see, a drum, a guitar or a flute"), or it asks which "of these"."""
+    row = re.compile(r"(?:,| and| or)+ (?:an? |the )?".join(map(re.escape, p.things[-3:])))
+    return len(p.things) > 1 and bool((len(p.things) > 2 and row.search(p.question)) or pattern("OF_THESE").search(p.question))
 
 
 def each_of(s: Session, pool: Pool) -> Reply:
@@ -126,12 +122,9 @@ def _claims(p: Parsed, lead: Lead, chosen: Episode, unseen: list[str], unproved:
     claims += [] if is_seen(msgspec.structs.replace(p, predicate=deed)) and p.kind != "how_why" else [deed or p.verb or "how"]
     claims += [*unseen, *(["not"] if p.negated and p.kind in base.OF_A_KIND else [])]
     if p.kind == "yes_no":
-        claims += [
-            *unproved,
-            *(one[0] for one in pattern("UNSEEN").finditer(p.question)),
-            *_manners(p),
-            p.person if p.things or " of " in p.person else "",
-        ]
+        claims += [*unproved, *(one[0] for one in pattern("UNSEEN").finditer(p.question))]
+        claims += [word for word in words(p.question) if is_adverb(word) and word not in FILLER]  # "clearly"
+        claims += [p.person] if p.things or " of " in p.person else []
     if p.form == "place":  # "which drawer are the pliers in"
         claims += [f"which {one}" for one in p.things if re.search(rf"\b(?:which|what) {re.escape(one)}\b", p.question)]
     if lead.basis == "text":
@@ -173,11 +166,6 @@ def _unseen(p: Parsed, lead: Lead, chosen: Episode) -> list[str]:
     return [*said, *([number[1]] if number and many else [])]
 
 
-def _manners(p: Parsed) -> list[str]:
-    """How it is said to have been: "clearly"."""
-    return [word for word in words(p.question) if is_adverb(word) and word not in FILLER]
-
-
 def _at_least(p: Parsed, tracks: int) -> set[str]:
     """The words that so many appearances prove: "more than once"."""
     said = pattern("AT_LEAST").search(p.text)
@@ -204,24 +192,17 @@ def _unchecked(s: Session, pool: Pool, lead: Lead, chosen: Episode, *claims: str
     """The thing was seen; what is claimed of it or asked about it is more than a picture shows."""
     claimed = tuple(dict.fromkeys(claims))
     mine = {"i", "we"} & set(s.parsed.question.split())
+    rest = {"alternatives": base.others(pool, chosen), "unverified": claimed}
     if lead.basis == "text" and not mine:  # "is flight KL383 delayed" the sign may say, not what I did
-        sure, more = 0.5 * shown(s.parsed, lead), base.others(pool, chosen)
         told = verdict(s.parsed, chosen.evidence[0].text, written=True) if s.parsed.kind == "yes_no" and not s.parsed.negated else ""
-        return base.answered(
-            f"{told}{': ' * bool(told)}{_seen(s, lead, chosen)}.", sure, base.cite([chosen]), alternatives=more, unverified=claimed
-        )
+        text = f"{told}{': ' * bool(told)}{_seen(s, lead, chosen)}."
+        return base.answered(text, 0.5 * shown(s.parsed, lead), base.cite([chosen]), **rest)
+    tracks = base.strong(lead)
+    if lead.basis == "frame" and all(map(pattern("COUNTED").fullmatch, claimed)):  # "only once"
+        return base.answered(_how_many(s, lead, tracks), SHARES["how_many"] * shown(s.parsed, lead), base.cite(tracks), **rest)
     seen = msgspec.structs.replace(lead, phrase=_without(lead.phrase, claimed))
-    text = f"{_seen(s, seen, chosen)}; about {listed(map(quote, claimed))} I cannot tell."
-    proof = base.cite([chosen], base.by_score(base.strong(lead)))
-    return base.abstain(
-        _as_sure(s.parsed, lead, text), confidence=0.2, evidence=proof, alternatives=base.others(pool, chosen), unverified=claimed
-    )
-
-
-def _counted(s: Session, lead: Lead, tracks: list[Episode], *claims: str) -> Reply:
-    """How often it was seen, where it is asked whether that was so often."""
-    sure = SHARES["how_many"] * shown(s.parsed, lead)
-    return base.answered(_how_many(s, lead, tracks), sure, base.cite(tracks), unverified=claims)
+    text = _as_sure(s.parsed, lead, f"{_seen(s, seen, chosen)}; about {listed(map(quote, claimed))} I cannot tell.")
+    return base.abstain(text, confidence=0.2, evidence=base.cite([chosen], base.by_score(tracks)), **rest)
 
 
 def _seen(s: Session, lead: Lead, chosen: Episode) -> str:
@@ -313,5 +294,4 @@ def _tally(s: Session, phrase: str) -> Steps[Tally]:
     """Things in one picture, counted by the detector: near the point in time that is asked about, else in the whole stretch."""
     at_us = s.span.at_us
     from_us, to_us = base.window_of(s) if at_us is None else (at_us - _POINT_US, at_us + _POINT_US)
-    tally = yield Count(name=phrase[:100], from_us=from_us, to_us=to_us)
-    return tally if isinstance(tally, Tally) else Tally()
+    return (yield from base.brought(Count(name=phrase[:100], from_us=from_us, to_us=to_us), Tally))
