@@ -22,19 +22,9 @@ from edgemem.answer.retrievers.frames import Roles
 from edgemem.answer.retrievers.readings import OcrReading, readings
 from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
 from edgemem.answer.tools_graph import shown_name
+from edgemem.answer.understand import words as of_words
 from edgemem.answer.understand.lexicon import CARRIERS, pairs_of
-from edgemem.answer.understand.words import (
-    PLURALS,
-    best_word,
-    content_words,
-    line_of,
-    meaning,
-    numbered,
-    root,
-    similar_texts,
-    squeeze,
-    synonyms,
-)
+from edgemem.answer.understand.words import best_word, content_words, line_of, numbered, root, similar_texts, squeeze
 from edgemem.errors import EngineError
 from edgemem.infer.labels import nouns
 from edgemem.infer.roles import TextEmbedder
@@ -130,22 +120,21 @@ class Meaning:
 
     @property
     def _embedder(self) -> TextEmbedder | None:
-        return self._engines.role("embed_text") if self._engines is not None and not self._engines.missing("embed_text") else None
+        return None if self._engines is None or self._engines.missing("embed_text") else self._engines.role("embed_text")
 
     def near(self, question: Sequence[str], texts: Sequence[str]) -> tuple[Any, Any]:
         """Cosine of each text with the nearest wording of the question, and its distance above the background: float32 [texts] each.
 
         Zeros where the engine fails, as one behind a server may; `problem` then says why.
         """
-        nothing = np.zeros(len(texts)), np.zeros(len(texts))
         try:
             if not texts or (embedder := self._embedder) is None:
-                return nothing
+                return np.zeros(len(texts)), np.zeros(len(texts))
             own = self._embed(embedder, texts)
             bank, found = (self._embed(embedder, asked, queries=True) for asked in (background(), question))
         except EngineError as error:
             self.problem = f"what was said and read was compared by its words alone: {error}"
-            return nothing
+            return np.zeros(len(texts)), np.zeros(len(texts))
         cosines = (own @ found.T).max(axis=1)
         chance = own @ bank.T
         return cosines, (cosines - chance.mean(axis=1)) / (chance.std(axis=1) + _LEAST_DEVIATION)
@@ -159,14 +148,12 @@ class Meaning:
         except EngineError:  # `near` says so
             return []
         hits = view.search_passages(embedder.space.name, vector, _FOUND, kinds=("utterance",), from_us=query.from_us, to_us=query.to_us)
-        return list(dict.fromkeys(hit.document.id for hit in hits))
+        return [hit.document.id for hit in hits]
 
     def _embed(self, embedder: TextEmbedder, texts: Sequence[str], *, queries: bool = False) -> Matrix:
-        new = [text for text in dict.fromkeys(texts) if (queries, text) not in self._vectors]
-        if new:
-            if len(self._vectors) > _REMEMBERED:
-                self._vectors.clear()
-                new = list(dict.fromkeys(texts))
+        if len(self._vectors) > _REMEMBERED:
+            self._vectors.clear()
+        if new := [text for text in dict.fromkeys(texts) if (queries, text) not in self._vectors]:
             vectors = embedder.embed_query(new) if queries else embedder.embed_text(new)
             self._vectors.update(zip(((queries, text) for text in new), vectors, strict=True))
         return np.stack([self._vectors[queries, text] for text in texts])
@@ -211,20 +198,17 @@ class GatherTool(BaseTool):
         lost = re.search(r"\bwhe(?:re|n)\b", query.text)  # "where is my shopping list" asks for the paper
         meant = [asked for name, asked in pairs_of("MEANT").items() if name in query.text and not lost]
         texts, around = [f"{one.text} {one.speaker}" for one in found], [one.around for one in found]
-        shares = [0.0] * len(found)
-        for own in (wanted, *map(content_words, meant)):
-            shares = list(map(max, shares, held_shares(own, texts, around)))
+        readings_of = (held_shares(own, texts, around) for own in (wanted, *map(content_words, meant)))
+        shares = list(map(max, zip(*readings_of, strict=True)))
         first = sorted(range(len(found)), key=lambda i: -shares[i])[:_COMPARED]
         cosines, above = self._meaning.near((query.text, " ".join(wanted), *meant), [found[i].text for i in first])
-        weighed = (
-            msgspec.structs.replace(found[i], held=shares[i], cosine=float(cosine), above=float(distance))
-            for i, cosine, distance in zip(first, cosines, above, strict=True)
-        )
+        near = zip(first, cosines, above, strict=True)
+        weighed = (msgspec.structs.replace(found[i], held=shares[i], cosine=float(c), above=float(a)) for i, c, a in near)
         return tuple(sorted(weighed, key=lambda one: -(one.held + one.cosine))[:_KEPT])
 
     def _lead(self, query: Query, view: View) -> Lead:
         """One thing in pictures, else in what was read; in what was written about events where pictures cannot be searched."""
-        shape = msgspec.structs.replace(query, text="person" if PLURALS.get(query.text) == "person" else query.text)
+        shape = msgspec.structs.replace(query, text="person") if of_words.PLURALS.get(query.text) == "person" else query
         frame, text = self._hits("frame", shape, view), self._hits("text", query, view)
         unseen = frame.silent or "frame" not in self._by_name
         read = text.confidence >= _READ and not frame.taught
@@ -234,8 +218,7 @@ class GatherTool(BaseTool):
         named = bool(frame.taught) or hits.firing >= _FIRES or bool(nouns().find(shape.text)[1])
         return Lead(
             phrase=frame.taught or query.text, confidence=_WEIGHTS[basis] * hits.confidence, episodes=tuple(episodes(view, hits.evidence)),
-            basis=basis, firing=hits.firing, named=named, note=frame.silent or frame.note,
-            same=hits.same,
+            basis=basis, firing=hits.firing, named=named, note=frame.silent or frame.note, same=hits.same,
         )  # fmt: skip
 
     def _hits(self, channel: str, query: Query, view: View) -> Hits:
@@ -339,10 +322,10 @@ def held_shares(wanted: Sequence[str], texts: Sequence[str], around: Sequence[st
 
     Of the words around it, which are not its own, none is taken for a misreading of another: a "wallet" is no "wall".
     """
-    meant, rows = [(word, synonyms(word)) for word in wanted], []
+    meant, rows = [(word, of_words.synonyms(word)) for word in wanted], []
     for words, beside in zip(map(numbered, texts), around, strict=True):
         roots, line = {root(word) for word in (*words, *beside.split())}, line_of(" ".join(words))
-        means = set(map(meaning, words))
+        means = set(map(of_words.meaning, words))
         near = (max(best_word(word, line) if len(word) > 3 else 0.0, 0.0 if same.isdisjoint(means) else _SAME) for word, same in meant)
         rows.append([1.0 if root(word) in roots else share for (word, _), share in zip(meant, near, strict=True)])
     held = np.array(rows).reshape(len(texts), len(wanted))

@@ -188,8 +188,8 @@ def _free(s: Session, pool: Pool) -> Plan:
     open_ = fits_pictures(p) and not done and p.kind != "how_why" and (p.time or p.kind != "yes_no")
     if not (stated or named or unread) and (open_ or doing):
         dark = p.time is None and (pattern("UNREAD_TIME").search(p.question) or re.match(r"(?:in )?between\b", p.clause or p.place))
-        unread = abstain("I do not understand which time this means; give it like 2026-03-01 or 10:02.")
-        there = unread if dark else (yield from scenes.describe(s))
+        unclear = abstain("I do not understand which time this means; give it like 2026-03-01 or 10:02.")
+        there = unclear if dark else (yield from scenes.describe(s))
         more = {"text": f"{there.text} What was done I cannot tell.", "unverified": (p.predicate,)} if doing else {}
         return msgspec.structs.replace(there, **more)
     return (yield from _of_thing(s, pool, words if stated else []))

@@ -10,18 +10,12 @@ import msgspec
 from edgemem.answer.compose import at, listed, span_text, the, times
 from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.retrieve import Episode, episode_of
-from edgemem.answer.say import base
+from edgemem.answer.say import base, scenes, statements
 from edgemem.answer.say.base import Plan, Steps, Window
-from edgemem.answer.say.scenes import in_stretch, scene_next, scene_reply
-from edgemem.answer.say.statements import is_text, tell
 from edgemem.answer.session import Session
-from edgemem.answer.tools import Reply, Scene
-from edgemem.answer.understand import Parsed
-from edgemem.answer.understand.followup import names_nothing
+from edgemem.answer.tools import Reply
+from edgemem.answer.understand import Parsed, followup, relations, timeref, timespan
 from edgemem.answer.understand.lexicon import CARRIERS, SAYING, VERBS, WRITING
-from edgemem.answer.understand.relations import place_in_row, take_ordinal
-from edgemem.answer.understand.timeref import duration_s
-from edgemem.answer.understand.timespan import slack_us
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import singular, words
 from edgemem.answer.weigh import is_seen, is_shown, is_stated, is_there, stated
@@ -44,13 +38,12 @@ def relate(s: Session) -> Steps[Place]:
     """Find the anchors of the question's relation and turn them into a window inside the question's own."""
     p, (from_us, to_us) = s.parsed, base.window_of(s)
     anchors: list[tuple[Lead, Episode]] = []
-    if s.question.options and p.relation == "while" and (said := (yield from _said_then(s))) is not None:
-        return Place(window=(said.evidence[0].t0_us - _SCENE_US, said.evidence[0].t1_us + _SCENE_US))
-    spoken = (yield from _said_then(s)) if p.relation in {"before", "after"} else None
-    if spoken is not None:
-        anchors.append((Lead(phrase=p.anchors[0] if p.anchors else "", confidence=stated(p, spoken)), episode_of(spoken.evidence[:1])))
-    for anchor in () if spoken is not None else p.anchors:
-        ordinal, phrase = take_ordinal(anchor)
+    by_words = p.relation in {"before", "after"} or (p.relation == "while" and s.question.options)
+    said = (yield from _said_then(s)) if by_words else None
+    if said is not None:
+        anchors.append((Lead(phrase="".join(p.anchors[:1]), confidence=stated(p, said)), episode_of(said.evidence[:1])))
+    for anchor in () if said is not None else p.anchors:
+        ordinal, phrase = relations.take_ordinal(anchor)
         lead = yield from _referred(phrase, (from_us, to_us), spoken=pattern("SPOKEN_OF").search(p.clause) is not None)
         if not is_there(lead):
             return Place(window=(from_us, to_us), missing=lead)
@@ -61,20 +54,21 @@ def relate(s: Session) -> Steps[Place]:
         to_us = max(from_us, ends[1].t0_us - 1)
     elif ends and (far_us := distance_us(s)):
         at_us = ends[0].t1_us + far_us if p.relation == "after" else ends[0].t0_us - far_us
-        from_us, to_us = at_us - slack_us(far_us), min(at_us + slack_us(far_us), s.question.as_of_us)
+        from_us, to_us = at_us - timespan.slack_us(far_us), min(at_us + timespan.slack_us(far_us), s.question.as_of_us)
     elif ends and p.relation == "after":
         from_us = ends[0].t1_us + 1
     elif ends and p.relation == "before":
         to_us = ends[0].t0_us - 1
     elif ends:
-        from_us, to_us = ends[0].t0_us, ends[0].t1_us
+        around_us = 0 if said is None else _SCENE_US
+        from_us, to_us = ends[0].t0_us - around_us, ends[0].t1_us + around_us
     return Place(window=(from_us, to_us), anchors=tuple(anchors))
 
 
 def distance_us(s: Session) -> int:
     """How long before or after its anchor: "ten minutes before the bus". 0 where that is not said."""
     said = pattern("RELATION").match(s.parsed.clause)
-    return round(min(duration_s(s.parsed.clause[: said.start(1)]) * US, AFTER_END_US // 2)) if said else 0
+    return round(min(timeref.duration_s(s.parsed.clause[: said.start(1)]) * US, AFTER_END_US // 2)) if said else 0
 
 
 def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool) -> tuple[Reply, int | None]:
@@ -84,7 +78,7 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
     """
     p, tz = s.parsed, s.question.tz
     paired = bool(p.anchors) and p.relation != "between"
-    row = 0 if paired else p.ordinal or place_in_row(p.question, "order")  # "after the second cat" counts the cats
+    row = 0 if paired else p.ordinal or relations.place_in_row(p.question, "order")  # "after the second cat" counts the cats
     last = row in {-1, len(leads)}  # the second of two is the last
     seen = [i for i, lead in enumerate(leads) if lead.episodes and (s.question.options or is_shown(p, lead))]
     if len(seen) < 2:
@@ -111,9 +105,8 @@ MORE = frozenset(("more", "more often", "fewer", "less", "less often", "longer")
 def is_more(p: Parsed) -> bool:
     """Compares the number of appearances, with or without a deed that pictures show: "more", "came across more"."""
     deed, _, last = p.predicate.rpartition(" ")
-    if pattern("COMPARED").search(p.question):  # "longer than 2 hours"
-        return False
-    return p.predicate in MORE or (last in MORE and is_seen(msgspec.structs.replace(p, predicate=deed)))
+    more = p.predicate in MORE or (last in MORE and is_seen(msgspec.structs.replace(p, predicate=deed)))
+    return more and not pattern("COMPARED").search(p.question)  # "longer than 2 hours"
 
 
 def more_often(s: Session, leads: Sequence[Lead]) -> Reply:
@@ -139,15 +132,20 @@ def neighbours(s: Session) -> Plan:
         return base.not_seen(s, place.missing)
     if p.kind == "how_long":
         return _time_between(s, place)
-    names = tuple(lead.phrase for lead, _ in place.anchors)
-    scene = yield from _scene_of(s, place)
+    names, (from_us, to_us) = tuple(lead.phrase for lead, _ in place.anchors), place.window
+    if p.relation in {"before", "after"} and not distance_us(s):  # only what appeared next to it
+        end_us = s.question.as_of_us if to_us is None else to_us
+        scene = yield from scenes.scene_next(s, from_us or 0, end_us, last=p.relation == "before")
+    else:
+        stream = place.anchors[0][1].stream if p.relation in {"while", "side"} else ""
+        scene = yield from scenes.in_stretch(s, place.window, stream, names)
     if not scene.evidence and distance_us(s):
         return base.abstain("Nothing was recorded then.")
     if all(sight.name in names for sight in scene.sights):
         where = p.relation if p.relation in {"before", "after", "between"} else "beside"
         return base.abstain(f"I know of nothing {where} {listed(the(name) for name in names)} that I can name.")
     sure = 0.6 * min(lead.confidence for lead, _ in place.anchors)
-    return scene_reply(s, scene, scene.evidence[-1 if p.relation == "before" else 0], sure, names)
+    return scenes.scene_reply(s, scene, scene.evidence[-1 if p.relation == "before" else 0], sure, names)
 
 
 def _time_between(s: Session, place: Place) -> Reply:
@@ -168,7 +166,7 @@ def while_said(s: Session) -> Plan:
     scene = yield from base.inspect(s, (found.evidence[0].t0_us, found.evidence[0].t1_us), found.evidence[0].stream)
     if not scene.evidence:
         return base.abstain("I saw nothing while that was said.", evidence=base.cite(found.evidence))
-    shown_then = scene_reply(s, scene, scene.evidence[0], 0.6 * stated(s.parsed, found))
+    shown_then = scenes.scene_reply(s, scene, scene.evidence[0], 0.6 * stated(s.parsed, found))
     return msgspec.structs.replace(shown_then, evidence=(*shown_then.evidence[:9], found.evidence[0].id))
 
 
@@ -201,22 +199,11 @@ def next_words(s: Session, place: Place) -> Steps[Reply | None]:
     asked = [word for word in p.words if word not in {*words(p.clause), *carriers} and VERBS.get(word) not in WRITING | {"hear"}]
     bare = msgspec.structs.replace(p, relation="", anchors=(), things=() if carriers else p.things)
     said = p.hint == "said" or p.verb in SAYING | {"hear"}
-    if not (said or p.hint == "read") or not names_nothing(bare, asked):
+    if not (said or p.hint == "read") or not followup.names_nothing(bare, asked):
         return None
     low, high = place.window
     near = (max(0, (low or 0) - _SCENE_US), (high or s.question.as_of_us) + _SCENE_US) if p.relation == "while" else place.window
     pool = yield from base.gather((), near, p.question, p.words)
-    mine = [one for one in pool.candidates if (one.channel == "speech") == said and (said or is_text(one.text))]
+    mine = [one for one in pool.candidates if (one.channel == "speech") == said and (said or statements.is_text(one.text))]
     best = (max if p.relation == "before" else min)(mine, key=lambda one: one.t0_us, default=None)
-    if best is None:
-        return None
-    return tell(s, [(0.6 * min(lead.confidence for lead, _ in place.anchors), best)])
-
-
-def _scene_of(s: Session, place: Place) -> Steps[Scene]:
-    """All of a closed window; of one before or after an anchor only what appeared next to it."""
-    relation, stream, (from_us, to_us) = s.parsed.relation, place.anchors[0][1].stream, place.window
-    if relation in {"before", "after"} and not distance_us(s):
-        return (yield from scene_next(s, from_us or 0, s.question.as_of_us if to_us is None else to_us, last=relation == "before"))
-    names = [lead.phrase for lead, _ in place.anchors]
-    return (yield from in_stretch(s, place.window, stream if relation in {"while", "side"} else "", names))
+    return statements.tell(s, [(0.6 * min(lead.confidence for lead, _ in place.anchors), best)]) if best else None

@@ -13,7 +13,7 @@ import msgspec
 
 from edgemem.answer.compose import listed, quote, time_text, times
 from edgemem.answer.retrieve import runs
-from edgemem.answer.say.base import Steps, Window, abstain, answered, look_for, strong, window_of
+from edgemem.answer.say.base import Steps, Window, abstain, answered, brought, look_for, strong, window_of
 from edgemem.answer.say.statements import option_of
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
@@ -41,10 +41,8 @@ _NOT_YOURS = "I do not know which voice is yours; this was said near you"
 def relation(s: Session) -> Maybe:
     """Answer `session.parsed.asked`; None where the other plans may try."""
     asked = s.parsed.asked
-    if asked is None:
-        return None
-    if asked.wanted == "with":
-        return (yield from _company(s, asked))
+    if asked is None or asked.wanted == "with":
+        return (yield from _company(s, asked)) if asked else None
     if asked.types:
         rows, note = yield from _actions(asked, window_of(s))
         if not rows and TALKS_TO in asked.types:
@@ -58,15 +56,15 @@ def relation(s: Session) -> Maybe:
 
 def _heard(window: Window, about: str = "", speaker: str = "") -> Steps[list[Row]]:
     """What was said about something, oldest first; only what holds every word, where anything does."""
-    talk = yield Hear(about=about[:400], speaker=speaker[:100], from_us=window[0], to_us=window[1])
-    said = talk.rows if isinstance(talk, Related) else ()
-    rows = [msgspec.structs.replace(row, confidence=VERBATIM * row.confidence) for row in said]
+    talk = yield from brought(Hear(about=about[:400], speaker=speaker[:100], from_us=window[0], to_us=window[1]), Related)
+    rows = [msgspec.structs.replace(row, confidence=VERBATIM * row.confidence) for row in talk.rows]
     return [row for row in rows if row.confidence >= _EVERY_WORD * VERBATIM] or rows
 
 
 def _related(window: Window, source: str = "", target: str = "", type_: str = "") -> Steps[Related]:
-    found = yield Relate(source=source[:100], target=target[:100], type=type_, from_us=window[0], to_us=window[1], either=type_ == TALKS_TO)
-    return found if isinstance(found, Related) else Related()
+    either, (from_us, to_us) = type_ == TALKS_TO, window
+    asked = Relate(source=source[:100], target=target[:100], type=type_, from_us=from_us, to_us=to_us, either=either)
+    return (yield from brought(asked, Related))
 
 
 def _actions(asked: Asked, window: Window) -> Steps[tuple[list[Row], str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from typing import Any
 
 import msgspec
 
@@ -192,7 +193,7 @@ def _unchecked(s: Session, pool: Pool, lead: Lead, chosen: Episode, *claims: str
     """The thing was seen; what is claimed of it or asked about it is more than a picture shows."""
     claimed = tuple(dict.fromkeys(claims))
     mine = {"i", "we"} & set(s.parsed.question.split())
-    rest = {"alternatives": base.others(pool, chosen), "unverified": claimed}
+    rest: dict[str, Any] = {"alternatives": base.others(pool, chosen), "unverified": claimed}
     if lead.basis == "text" and not mine:  # "is flight KL383 delayed" the sign may say, not what I did
         told = verdict(s.parsed, chosen.evidence[0].text, written=True) if s.parsed.kind == "yes_no" and not s.parsed.negated else ""
         text = f"{told}{': ' * bool(told)}{_seen(s, lead, chosen)}."
