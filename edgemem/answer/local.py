@@ -124,24 +124,20 @@ def everything(s: Session) -> Steps[Pool]:
     things = things or (phrases.noun_phrase(p.place),) * (p.kind in {"yes_no", "when"})  # "have I been near a ferret"
     window, seen = (None, s.question.as_of_us), window_of(s)
     if not problem and (not timeless or window == seen):
-        return _either(p, (yield from gather(things, seen, p.question, words)), (yield from _whole(p, seen)))
-    told = _either(p, (yield from gather((), window, p.question, words)), (yield from _whole(p, window)))
+        return (yield from _either(p, things, seen, words))
+    told = yield from _either(p, (), window, words)
     pool = yield from gather(() if problem else things, seen)
     return msgspec.structs.replace(told, leads=pool.leads, evidence=(*told.evidence, *pool.evidence), notes=(*told.notes, *pool.notes))
 
 
-def _whole(p: Parsed, window: Window) -> Steps[Pool]:
-    """The same with all that was said around the question; why it is asked may name what the answer is about."""
-    wanted = phrases.wanted_words(p.text, p.kind)
+def _either(p: Parsed, things: Sequence[str], window: Window, words: Sequence[str]) -> Steps[Pool]:
+    """What the question brings, or the same with all that was said around it: why it is asked may name what the answer is about. Each
+    candidate as the likelier of the two readings has it.
+    """
+    core, wanted = (yield from gather(things, window, p.question, words)), phrases.wanted_words(p.text, p.kind)
     if set(wanted) <= set(phrases.wanted_words(p.question, p.kind)):
-        return Pool()
-    return (yield from gather((), window, p.text, wanted))
-
-
-def _either(p: Parsed, core: Pool, whole: Pool) -> Pool:
-    """Each candidate as the likelier of two readings has it."""
-    if not whole.candidates:
         return core
+    whole = yield from gather((), window, p.text, wanted)
     best = {(one.evidence[0].id, one.text): one for one in sorted((*whole.candidates, *core.candidates), key=lambda one: stated(p, one))}
     likely = sorted(best.values(), key=lambda one: -(one.held + one.cosine))
     return msgspec.structs.replace(core, candidates=tuple(likely), evidence=distinct((*core.evidence, *whole.evidence)))
@@ -217,7 +213,7 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
     if words and (words[0][0] >= pictures.sureness(p, lead) or not pictured or _says_where(p, words[0][1])):
         return _in_words(s, pool, words)
     if not is_shown(p, lead) and (other := (yield from _mentioned(s, pool))) is not None:
-        return (yield from _guess(s, pool, other))
+        return other
     told = (yield from pictures.from_pictures(s, pool, lead)) if is_shown(p, lead) else _unknown(s, pool, lead)
     return told if told.status == "answered" or not words else _in_words(s, pool, words)  # "is the car on level five"
 
@@ -230,15 +226,20 @@ def _says_where(p: Parsed, one: Candidate) -> bool:
     return bool(asked and owned and p.things) and one.channel == "speech" and one.held > base.ALL_HELD and forms.fits("place", one.text)
 
 
-def _mentioned(s: Session, pool: Pool) -> Steps[Lead | None]:
-    """What else the whole text names and was surely seen, where nothing that the question seemed to be about means anything in pictures."""
+def _mentioned(s: Session, pool: Pool) -> Steps[Reply | None]:
+    """Of what else the whole text names and was surely seen, where nothing that the question seemed to be about means anything in pictures;
+    less surely, as it may not be what the question is about.
+    """
     p = s.parsed
     if p.kind not in _OF_ONE or not fits_pictures(p) or any(lead.recognised for lead in pool.leads):
         return None
     names = [one for one in asking.mentioned(p.text) if all(one != lead.phrase for lead in pool.leads)]
     leads = (yield from gather(names[:_MENTIONED], window_of(s))).leads if names else ()
     best = max(leads, key=lambda one: shown(p, one), default=None)
-    return best if best is not None and shown(p, best) >= weights().surely else None
+    if best is None or best.basis != "frame" or shown(p, best) < weights().surely:
+        return None
+    told = yield from pictures.from_pictures(s, msgspec.structs.replace(pool, leads=(best,)), best)
+    return msgspec.structs.replace(told, confidence=_GUESSED * told.confidence)
 
 
 def _again(s: Session) -> Steps[Reply | None]:
@@ -255,15 +256,7 @@ def _again(s: Session) -> Steps[Reply | None]:
         kind=kind, text=p.text, core=p.core, ordinal=p.ordinal or place_in_row(p.text, kind), time=p.time, words=p.words, verb="see",
         hint="seen", predicate="" if p.command else p.predicate,
     )  # fmt: skip
-    anew = dataclasses.replace(s, understood=lambda: (plain, s.span))
-    other = yield from _mentioned(anew, NOTHING)
-    return (yield from _guess(anew, NOTHING, other)) if other is not None and other.basis == "frame" else None
-
-
-def _guess(s: Session, pool: Pool, lead: Lead) -> Plan:
-    """From pictures of a thing that may not be what the question is about."""
-    told = yield from pictures.from_pictures(s, msgspec.structs.replace(pool, leads=(lead,)), lead)
-    return msgspec.structs.replace(told, confidence=_GUESSED * told.confidence)
+    return (yield from _mentioned(dataclasses.replace(s, understood=lambda: (plain, s.span)), NOTHING))
 
 
 def _settled(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Reply | None:

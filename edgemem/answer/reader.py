@@ -98,18 +98,13 @@ def _filled(parsed: Parsed, models: Models) -> Parsed:
     """With the model's values where they stand in the question; of what it is about at least what the rules found."""
     found = _asked(models, "read_question", _READ, parsed.text, _Reading)
     things = tuple(dict.fromkeys(noun_phrase(one.lower()) or one.lower() for one in found.things if _stands(one, parsed.text)))
-    same = found.kind == parsed.kind
+    same, values = found.kind == parsed.kind, {"place": found.place, "person": found.person, "predicate": found.predicate}
+    checked = {name: value.strip() for name, value in values.items() if not value.strip() or _stands(value, parsed.text)}
     return msgspec.structs.replace(
-        parsed, kind=found.kind, things=things or parsed.things, place=_checked(found.place, parsed.place, parsed.text),
-        person=_checked(found.person, parsed.person, parsed.text), predicate=_checked(found.predicate, parsed.predicate, parsed.text),
-        hint=found.hint, form=parsed.form if same else form_of(found.kind, parsed.text), asked=parsed.asked if same else None,
+        parsed, kind=found.kind, things=things or parsed.things, **checked, hint=found.hint,
+        form=parsed.form if same else form_of(found.kind, parsed.text), asked=parsed.asked if same else None,
         counts=parsed.counts or ("times" if found.kind == "how_many" else ""), command=parsed.command if found.kind == "command" else "",
     )  # fmt: skip
-
-
-def _checked(value: str, by_rules: str, text: str) -> str:
-    """The model's value where it stands in the question or is empty, else that of the rules."""
-    return value.strip() if not value.strip() or _stands(value, text) else by_rules
 
 
 def _stands(value: str, text: str) -> bool:

@@ -153,8 +153,13 @@ def search(view: View, query: Query, retrievers: Sequence[Retriever], channel: s
 
 def episodes(view: View, hits: Iterable[Evidence]) -> list[Episode]:
     """Merge sightings into appearances, oldest first. Two sightings are one appearance when no other picture was kept between them."""
-    in_turn = sorted(hits, key=lambda e: (e.stream, e.t0_us, e.t1_us))
-    found = runs(in_turn, lambda run, hit: _continues(view, run[-1], hit))
+
+    def continues(run: list[Evidence], later: Evidence) -> bool:
+        stream, end_us = run[-1].stream, run[-1].t1_us
+        close = stream == later.stream and later.t0_us - end_us <= SAME_APPEARANCE_US
+        return close and not view.moments(stream=stream, from_us=end_us + 1, to_us=later.t0_us - 1, limit=1)
+
+    found = runs(sorted(hits, key=lambda e: (e.stream, e.t0_us, e.t1_us)), continues)
     return sorted(map(episode_of, found), key=lambda e: (e.t0_us, e.t1_us))
 
 
@@ -167,12 +172,6 @@ def runs(items: Iterable[T], joins: Callable[[list[T], T], bool]) -> list[list[T
         else:
             made.append([item])
     return made
-
-
-def _continues(view: View, earlier: Evidence, later: Evidence) -> bool:
-    if earlier.stream != later.stream or later.t0_us - earlier.t1_us > SAME_APPEARANCE_US:
-        return False
-    return not view.moments(stream=earlier.stream, from_us=earlier.t1_us + 1, to_us=later.t0_us - 1, limit=1)
 
 
 def episode_of(sightings: Iterable[Evidence]) -> Episode:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from edgemem.answer.retrieve import distinct
 from edgemem.answer.tools import Action, Refused, Result
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.followup import resolved
@@ -99,11 +100,7 @@ class Session:
 
     def evidence(self) -> dict[str, Evidence]:
         """Everything that came up so far, by id. What came up again stands as it was first: a search comes before an inspection."""
-        found: dict[str, Evidence] = {}
-        for step in self.steps:
-            for evidence in step.result.evidence:
-                found.setdefault(evidence.id, evidence)
-        return found
+        return {one.id: one for one in distinct(one for step in self.steps for one in step.result.evidence)}
 
 
 _ID_DIGITS = 18

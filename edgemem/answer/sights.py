@@ -77,10 +77,8 @@ def appeared(looks: Sequence[Look], low_us: int, high_us: int) -> list[SeenName]
 
 def appearances(looks: Sequence[Look], low_us: int, high_us: int) -> Iterator[tuple[SeenName, tuple[float, ...]]]:
     """Every appearance with its best score, and what `WEIGHTS` weigh: the log odds of its second best score, its mean, that around it."""
-    by_stream: defaultdict[str, list[Look]] = defaultdict(list)
-    for look in sorted(looks, key=lambda look: look[0].t_us):
-        by_stream[look[0].stream].append(look)
-    for own in by_stream.values():
+    in_turn = sorted(looks, key=lambda look: (look[0].stream, look[0].t_us))
+    for own in runs(in_turn, lambda run, look: look[0].stream == run[0][0].stream):
         yield from _of_stream(own, [moment.t_us for moment, _ in own], low_us, high_us)
 
 

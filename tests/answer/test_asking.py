@@ -218,18 +218,19 @@ def heard(text: str, held: float, cosine: float) -> Candidate:
 
 
 def test_words_are_taken_as_the_likelier_of_two_readings_has_them() -> None:
-    p = understand("What did they say about the kite?")
+    p = understand("My son needs a kite for Friday, so where is the mug?")
     core = Pool(candidates=(heard("the kite is red", 0.9, 0.6), heard("it rains", 0.0, 0.1)))
     whole = Pool(candidates=(heard("the kite is red", 0.2, 0.2), heard("it rains", 0.8, 0.5)))
-    assert [(one.text, one.held) for one in local._either(p, core, whole).candidates] == [("the kite is red", 0.9), ("it rains", 0.8)]
+    got, _ = run(local._either(p, (), (None, None), ()), lambda action: core if action.question == p.question else whole)
+    assert [(one.text, one.held) for one in got.candidates] == [("the kite is red", 0.9), ("it rains", 0.8)]
 
 
 def test_the_whole_text_is_gathered_where_the_question_is_a_part_of_it() -> None:
     window = (None, 5)
     parted = understand("My son needs a kite for Friday, so where is the mug?")
-    _, actions = run(local._whole(parted, window), lambda _: Pool())
+    _, (_, *actions) = run(local._either(parted, ("mug",), window, ()), lambda _: Pool())
     assert [(one.question, set(one.words) >= {"kite", "mug"}) for one in actions] == [(parted.text, True)]
-    assert run(local._whole(understand("Where is the mug?"), window), lambda _: Pool())[1] == []
+    assert len(run(local._either(understand("Where is the mug?"), ("mug",), window, ()), lambda _: Pool())[1]) == 1
 
 
 @pytest.mark.parametrize(
@@ -249,7 +250,7 @@ def test_what_else_is_named_is_looked_for_where_the_first_means_nothing(first: L
         return Pool(leads=(other,))
 
     got, _ = run(local._mentioned(session, Pool(leads=(first,))), answer)
-    assert (got.phrase if got else "") == found
+    assert (found in got.text) if found else got is None
 
 
 def test_nothing_else_is_looked_for_where_pictures_cannot_answer() -> None:

@@ -60,14 +60,10 @@ class FrameRetriever:
             why = self._engines.missing("embed_joint") if self._engines is not None else "no engines are configured"
             if why or self._engines is None:
                 return Hits(silent=f"pictures were not searched: {why}")
-            self._matcher = _matcher_of(self._engines.role("embed_joint"))
+            joint: JointEmbedder = self._engines.role("embed_joint")
+            here: Matcher = LabelMatcher(joint.local) if isinstance(joint.local, NamesLabels) else VectorMatcher(joint.local)
+            self._matcher = here if joint.space.name == joint.local.space.name else HostedMatcher(joint, here)
         return self._matcher.match(query, view, k)
-
-
-def _matcher_of(joint: JointEmbedder) -> Matcher:
-    local = joint.local
-    here: Matcher = LabelMatcher(local) if isinstance(local, NamesLabels) else VectorMatcher(local)
-    return here if joint.space.name == local.space.name else HostedMatcher(joint, here)
 
 
 @runtime_checkable
@@ -167,14 +163,11 @@ class LabelMatcher:
         near = view.nearest_parts(self._crops, wanted.prototype, _NEAREST, kind=CROP, **window)
         if not near:
             return None
-        usual = float(self._usual_look(view) @ wanted.prototype)
-        return statistics.fmean(hit.score for hit in near) - usual - match.chance(view.moments_in(query.from_us, query.to_us))
-
-    def _usual_look(self, view: View) -> Vector:
         memory = view.directory, view.moments(limit=1, newest_first=True)[0].id
         if self._usual is None or self._usual[0] != memory:
             self._usual = memory, match.usual(view.part_sample(self._crops, CROP, _SAMPLED)[1])
-        return self._usual[1]
+        usual = float(self._usual[1] @ wanted.prototype)
+        return statistics.fmean(hit.score for hit in near) - usual - match.chance(view.moments_in(query.from_us, query.to_us))
 
 
 def _likely(query: LabelQuery) -> list[str]:

@@ -89,7 +89,8 @@ class Features(Record, frozen=True):
 
 def score_moments(query: LabelQuery, postings: Sequence[Posting], moments: int) -> list[Ranked]:
     """Moments by how likely they show the thing, best first. `postings` are those of its names, `moments` how many were searched."""
-    weights = _weights(query)
+    weights = {("label", name): firing**SHARPNESS for name, firing in query.labels.items()}
+    weights |= {("object", name): OBJECT_WEIGHT * firing**SHARPNESS for name, firing in query.objects.items()}
     postings = [posting for posting in postings if (posting.kind, posting.name) in weights]
     if not postings:
         return []
@@ -144,7 +145,8 @@ def features(query: LabelQuery, postings: Sequence[Posting], ranked: Sequence[Ra
     """Of a whole query in one memory. `ranked` are its moments, best first; `beside`: whether a moment was kept within an appearance's
     time of the best one, so that the thing could have been seen there a second time.
     """
-    kind, names = _informative(query)
+    only_object = max(query.objects.values(), default=0.0) > OBJECT_ALONE * max(query.labels.values(), default=0.0)
+    kind, names = ("object", query.objects) if only_object else ("label", query.labels)  # which tell whether a thing is there
     firing = max(names.values(), default=0.0)
     if firing <= 0 or not ranked:
         return Features()
@@ -155,12 +157,6 @@ def features(query: LabelQuery, postings: Sequence[Posting], ranked: Sequence[Ra
     support = max(seen.values(), default=0.0)
     again = max((seen.get(m, 0.0) for m in _beside(ranked)), default=0.0) if beside else EXPECTED_AGAIN * seen.get(ranked[0].moment_id, 0.0)
     return Features(firing=firing, support=support, again=again, likeness=query.likeness)
-
-
-def _informative(query: LabelQuery) -> tuple[str, dict[str, float]]:
-    """Labels tell whether a thing is there; the detector's objects do where no label knows it, as for people."""
-    only_object = max(query.objects.values(), default=0.0) > OBJECT_ALONE * max(query.labels.values(), default=0.0)
-    return ("object", query.objects) if only_object else ("label", query.labels)
 
 
 def _beside(ranked: Sequence[Ranked]) -> list[int]:
@@ -206,11 +202,6 @@ def chance(moments: int) -> float:
     """
     looks = LOOKS[0] + LOOKS[1] * moments
     return SPREAD * NormalDist().inv_cdf(1 - 1.8 / (looks + 0.25))
-
-
-def _weights(query: LabelQuery) -> dict[tuple[str, str], float]:
-    labels = {("label", name): firing**SHARPNESS for name, firing in query.labels.items()}
-    return labels | {("object", name): OBJECT_WEIGHT * firing**SHARPNESS for name, firing in query.objects.items()}
 
 
 def _parts(query: LabelQuery, postings: Sequence[Posting], weights: Mapping[tuple[str, str], float], moments: int) -> Array:

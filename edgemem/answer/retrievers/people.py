@@ -59,7 +59,9 @@ class EntityRetriever:
         found: dict[Relation, float] = {}
         for id_ in list(named)[:_NAMES]:
             some = view.relations(entity_id=id_, from_us=query.from_us, to_us=query.to_us, limit=k, newest_first=True)
-            found.update((relation, _share(wanted, relation)) for relation in some)
+            for one in some:  # by the share of the query's words at its ends, in its type or in its quotes
+                own = (one.source.name, one.type.replace("_", " "), one.target.name, *(quote.text for quote in one.quotes))
+                found[one] = held(wanted, " ".join(own))
         ranked = sorted(found, key=lambda r: (-found[r], -r.confidence, -r.t0_us))[:k]
         evidence = distinct(msgspec.structs.replace(row_of(view, relation).evidence, channel=self.name) for relation in ranked)
         return Hits(evidence=evidence, confidence=max((found[r] * r.confidence for r in ranked), default=0.0))
@@ -67,9 +69,3 @@ class EntityRetriever:
 
 _NAMES = 8
 """Entities of one query that are followed, those of the whole phrase first."""
-
-
-def _share(wanted: list[str], relation: Relation) -> float:
-    """Share of the query's words at the ends, in the type or in the quotes of a relation."""
-    quotes = (quote.text for quote in relation.quotes)
-    return held(wanted, " ".join((relation.source.name, relation.type.replace("_", " "), relation.target.name, *quotes)))

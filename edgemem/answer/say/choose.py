@@ -43,35 +43,26 @@ Found = tuple[float, Episode | None]
 
 def choose(s: Session, pool: Pool, ranked: Sequence[tuple[float, Candidate]], free: Plan) -> Plan:
     """The way of choosing that fits the question and its options; `free` answers it without them."""
-    p = s.parsed
-    if _mapped(s):
+    p, options = s.parsed, s.question.options
+    timed = p.kind in {"how_many", "how_long", "when"} and 2 * sum(bool(_values(s, option.lower())) for option in options) >= len(options)
+    if timed or any(map(_says, options)):  # a free answer can be compared with yes or no, before or after, numbers, times
         return with_option(s, (yield from free))
     told = _from_words(s, ranked)
     if told is not None and p.relation == "" and stated_prior(p) >= 0.5:
         return told
-    in_turn = p.kind == "order" or (p.ordinal and not p.anchors and p.form != "colour") or _named_in_order(s)
+    named = all(set(words(noun_phrase(option.lower()))) <= set(words(p.text)) for option in options)  # by the question itself
+    in_turn = p.kind == "order" or (p.ordinal and not p.anchors and p.form != "colour") or (named and pattern("RANKED").search(p.question))
     near = len(p.anchors) == {"before": 1, "after": 1, "between": 2}.get(p.relation) and not distance_us(s)
     reply = yield from (_order(s, pool) if in_turn else _beside(s) if near else _seen(s))
     return reply if reply.status == "answered" else told or reply
 
 
-def _named_in_order(s: Session) -> bool:
-    """The question names all options itself and asks which came first or last, whatever its form."""
-    named = all(set(words(noun_phrase(option.lower()))) <= set(words(s.parsed.text)) for option in s.question.options)
-    return named and pattern("RANKED").search(s.parsed.question) is not None
-
-
 def _from_words(s: Session, ranked: Sequence[tuple[float, Candidate]]) -> Reply | None:
     """The option that stands in the words that fit the question best."""
-    scored = [
-        (sure * (0.5 + share), i, sure, one)
-        for sure, one in ranked
-        for i, option in enumerate(s.question.options)
-        if (share := likeness(option, one.text)) >= _HELD
-    ]
-    if not scored:
+    pairs = [(likeness(option, one.text), i, sure, one) for sure, one in ranked for i, option in enumerate(s.question.options)]
+    share, option, sure, best = max(pairs, key=lambda pair: pair[2] * (0.5 + pair[0]) * (pair[0] >= _HELD), default=(0.0, 0, 0.0, None))
+    if best is None or share < _HELD:
         return None
-    _, option, sure, best = max(scored, key=lambda item: item[0])
     told = tell(s, [(max(sure, 0.3), best)])
     return msgspec.structs.replace(told, text=f"{s.question.options[option].strip()}: {told.text}", option=option)
 
@@ -158,12 +149,6 @@ def _order(s: Session, pool: Pool) -> Plan:
         return _best_option(s, leads, [_score(lead) for lead in leads])
     reply, best = in_order(s, leads, [option.strip() for option in s.question.options], pool)
     return msgspec.structs.replace(reply, option=best)
-
-
-def _mapped(s: Session) -> bool:
-    """The options are of the kind that a free answer can be compared with: yes or no, before or after, numbers, times."""
-    options, counted = s.question.options, s.parsed.kind in {"how_many", "how_long", "when"}
-    return any(map(_says, options)) or (counted and sum(bool(_values(s, option.lower())) for option in options) * 2 >= len(options))
 
 
 def _says(text: str) -> str:

@@ -50,7 +50,8 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     for had in [one for one in qualities if one.startswith("with ")]:  # "the duck with a camel"
         if (yield from _is_beside(s, had.removeprefix("with "), chosen)):
             qualities.remove(had)
-    often = _at_least(p, len(tracks))
+    said = pattern("AT_LEAST").search(p.text)  # "more than once" is proved by so many appearances
+    often = set(said[0].split()) if said and len(tracks) >= NUMBERS.get(said["least"] or "", 2) else set[str]()
     missed = [f"no {one.phrase}" if _is_excluded(p, one) else one.phrase for one in named if not is_shown(p, one)]
     claims = _claims(p, lead, chosen, missed, [*qualities, p.place * (not there)])
     unsaid = [one for one in claims if one and not set(one.split()) <= often]
@@ -129,15 +130,11 @@ def _claims(p: Parsed, lead: Lead, chosen: Episode, unseen: list[str], unproved:
     if p.form == "place":  # "which drawer are the pliers in"
         claims += [f"which {one}" for one in p.things if re.search(rf"\b(?:which|what) {re.escape(one)}\b", p.question)]
     if lead.basis == "text":
-        claims += ["seen"] if p.kind == "yes_no" and not (any(claims) or _is_text(p, lead)) else []
+        named = {singular(word) for word in words(lead.phrase)}  # "Dr. Lindberg, room 409" is not the doctor
+        is_text = p.quote or p.hint == "read" or not named.isdisjoint(CARRIERS) or any(map(str.isdigit, lead.phrase))
+        claims += ["seen"] if p.kind == "yes_no" and not (any(claims) or is_text) else []
         claims = [one for one in claims if one and held(words(one), chosen.evidence[0].text) < 1]
     return claims
-
-
-def _is_text(p: Parsed, lead: Lead) -> bool:
-    """What was read is itself what is asked about: a sign, words, a number; "Dr. Lindberg, room 409" is not the doctor."""
-    named = {singular(word) for word in words(lead.phrase)}
-    return bool(p.quote) or p.hint == "read" or not named.isdisjoint(CARRIERS) or any(map(str.isdigit, lead.phrase))
 
 
 def _as_sure(p: Parsed, lead: Lead, text: str) -> str:
@@ -165,13 +162,6 @@ def _unseen(p: Parsed, lead: Lead, chosen: Episode) -> list[str]:
     number = re.search(rf"(\w+) {re.escape(phrase)}\b", p.text)
     many = number is not None and (NUMBERS.get(number[1], 0) > 1 or (number[1].isdigit() and int(number[1]) > 1))
     return [*said, *([number[1]] if number and many else [])]
-
-
-def _at_least(p: Parsed, tracks: int) -> set[str]:
-    """The words that so many appearances prove: "more than once"."""
-    said = pattern("AT_LEAST").search(p.text)
-    least = NUMBERS.get(said["least"] or "", 2) if said else 0
-    return set(said[0].split()) if said and tracks >= least else set()
 
 
 def _placed(s: Session, lead: Lead, tracks: list[Episode]) -> Steps[list[Episode]]:

@@ -37,8 +37,7 @@ def describe(s: Session) -> Plan:
     reply = scene_reply(s, scene, scene.evidence[0], 0.9)
     if at_us is not None or s.parsed.kind != "summary":
         return reply
-    heard = yield Hear(from_us=window[0], to_us=window[1], limit=_HEARD)
-    said = heard.rows if isinstance(heard, Related) else ()
+    said = (yield from base.brought(Hear(from_us=window[0], to_us=window[1], limit=_HEARD), Related)).rows
     text = f"{reply.text} I heard: {listed(quote(row.quote, 120) for row in said)}" if said else reply.text
     evidence = (*reply.evidence[: 10 - len(said)], *(row.evidence.id for row in said))
     return msgspec.structs.replace(reply, text=text, evidence=evidence)

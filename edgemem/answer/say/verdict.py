@@ -37,7 +37,7 @@ def verdict(p: Parsed, text: str, *, written: bool = False) -> str:
     if compared := pattern("COMPARED").search(p.question):
         return _compared(p, text, compared)
     if _LATE.search(p.question) or _ON_TIME.search(p.question):
-        return _of_state(p.question, text.lower(), written) if _is_about(p, text) else ""
+        return _of_state(p, text.lower(), written)
     asked, said, person = numbered(p.question), numbered(text), words(p.person)
     values = [word for word in asked if word.isdecimal() or word in COLOUR_WORDS or word in WEEKDAYS or word in person]
     units = {after for word, after in pairwise(asked) if word.isdecimal()} if pattern("MONEY").search(p.question) else set[str]()
@@ -69,19 +69,17 @@ def _compared(p: Parsed, text: str, compared: re.Match[str]) -> str:
     return "Yes" if (told < limit if compared["less"] else told > limit) else "No"
 
 
-def _is_about(p: Parsed, text: str) -> bool:
-    """The words hold the things, the person and the place of a question: of things that a number tells apart ("flight LH239") those."""
+def _of_state(p: Parsed, said: str, written: bool) -> str:
+    """Late, or on time, of words that hold the things, the person and the place of a question, of things that a number tells apart ("flight
+    LH239") those: "No" where they say the other than the question, "Yes" where a sign says the same; "" where either says both.
+    """
     things = [[word for word in numbered(one) if word not in {"number", *CARRIERS}] for one in (*p.things, p.person, p.place)]
     things = [[word for word in content(" ".join(one)) if not (_LATE.search(word) or _ON_TIME.search(word))] for one in things]
     told_apart = [one for one in things if any(any(map(str.isdigit, word)) for word in one)]
-    asked = [one for one in told_apart or things if one]
-    return asked != [] and all(held(one, text) >= 1 for one in asked)
-
-
-def _of_state(asked: str, said: str, written: bool) -> str:
-    """Late, or on time: "No" where words say the other than the question, "Yes" where a sign says the same; "" where either says both."""
-    states = [(_LATE.search(text), _ON_TIME.search(text)) for text in (asked, said)]
-    if any((late is None) == (on_time is None) for late, on_time in states) or _NOT.search(said):
+    about = [one for one in told_apart or things if one]
+    states = [(_LATE.search(text), _ON_TIME.search(text)) for text in (p.question, said)]
+    unclear = any((late is None) == (on_time is None) for late, on_time in states) or _NOT.search(said)
+    if unclear or not about or any(held(one, said) < 1 for one in about):
         return ""
     (late, _), (told_late, _) = states
     if (late is None) != (told_late is None):
