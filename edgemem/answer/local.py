@@ -20,11 +20,9 @@ from edgemem.answer.say.base import NOTHING, Plan, Steps, Window, abstain, gathe
 from edgemem.answer.say.verdict import verdict
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
-from edgemem.answer.understand import Parsed, asking, followup, forms, phrases
-from edgemem.answer.understand.languages import NAMES
+from edgemem.answer.understand import Parsed, asking, followup, forms, languages, phrases, relations
 from edgemem.answer.understand.lexicon import ASKING_VERBS, HAVING, MOVING, SAYING, SEEING, VERBS, WRITING
 from edgemem.answer.understand.record import Kind
-from edgemem.answer.understand.relations import place_in_row
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.weigh import fits_pictures, happened, is_seen, is_shown, is_stated, shown, stated, stated_prior, weights
 from edgemem.infer.phrase import COLOUR_WORDS
@@ -42,7 +40,7 @@ class LocalPlanner(Thinking):
         if session.empty:
             return abstain("This memory is empty.", "nothing was recorded up to the time of the question")
         if p.language != "en":
-            told = f"I understand English questions only; this one seems to be {NAMES[p.language]}."
+            told = f"I understand English questions only; this one seems to be {languages.NAMES[p.language]}."
             return abstain(told, "a language model that is configured puts it into English (models.read_questions)", unverified=(p.text,))
         if p.follows and followup.names_nothing(p, p.words) and not session.question.options:
             return abstain("I do not know what this goes on about; name it, or ask with --session last.", unverified=(p.text,))
@@ -253,8 +251,8 @@ def _again(s: Session) -> Steps[Reply | None]:
     if kind is None or spoken or (p.kind in _OF_ONE and fits_pictures(p)):
         return None
     plain = Parsed(
-        kind=kind, text=p.text, core=p.core, ordinal=p.ordinal or place_in_row(p.text, kind), time=p.time, words=p.words, verb="see",
-        hint="seen", predicate="" if p.command else p.predicate,
+        kind=kind, text=p.text, core=p.core, ordinal=p.ordinal or relations.place_in_row(p.text, kind), time=p.time, words=p.words,
+        verb="see", hint="seen", predicate="" if p.command else p.predicate,
     )  # fmt: skip
     return (yield from _mentioned(dataclasses.replace(s, understood=lambda: (plain, s.span)), NOTHING))
 

@@ -13,11 +13,8 @@ import msgspec
 
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
-from edgemem.answer.understand import Parsed, understand
-from edgemem.answer.understand.forms import form_of
-from edgemem.answer.understand.languages import language_of
+from edgemem.answer.understand import Parsed, forms, languages, phrases, understand
 from edgemem.answer.understand.lexicon import STOP
-from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.record import Hint, Kind
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import root, words
@@ -88,7 +85,7 @@ def _translated(question: str, models: Models) -> Parsed:
     english = " ".join(found.english.split())
     figures = [sorted(re.findall(r"\d+", text)) for text in (english, question)]
     as_long = len(words(english)) >= len(words(question)) / 2 and len(english) <= _LONGER + 4 * len(question)
-    if language_of(english) != "en" or figures[0] != figures[1] or not as_long:
+    if languages.language_of(english) != "en" or figures[0] != figures[1] or not as_long:
         raise ChatError("the model's translation is no English question with the same figures")
     parsed = understand(english)
     return msgspec.structs.replace(parsed, notes=(f'read "{question}" as "{english}"', *parsed.notes))
@@ -97,12 +94,12 @@ def _translated(question: str, models: Models) -> Parsed:
 def _filled(parsed: Parsed, models: Models) -> Parsed:
     """With the model's values where they stand in the question; of what it is about at least what the rules found."""
     found = _asked(models, "read_question", _READ, parsed.text, _Reading)
-    things = tuple(dict.fromkeys(noun_phrase(one.lower()) or one.lower() for one in found.things if _stands(one, parsed.text)))
+    things = tuple(dict.fromkeys(phrases.noun_phrase(one.lower()) or one.lower() for one in found.things if _stands(one, parsed.text)))
     same, values = found.kind == parsed.kind, {"place": found.place, "person": found.person, "predicate": found.predicate}
     checked = {name: value.strip() for name, value in values.items() if not value.strip() or _stands(value, parsed.text)}
     return msgspec.structs.replace(
         parsed, kind=found.kind, things=things or parsed.things, **checked, hint=found.hint,
-        form=parsed.form if same else form_of(found.kind, parsed.text), asked=parsed.asked if same else None,
+        form=parsed.form if same else forms.form_of(found.kind, parsed.text), asked=parsed.asked if same else None,
         counts=parsed.counts or ("times" if found.kind == "how_many" else ""), command=parsed.command if found.kind == "command" else "",
     )  # fmt: skip
 

@@ -12,8 +12,7 @@ import msgspec
 
 from edgemem.answer.retrieve import distinct
 from edgemem.answer.tools import Action, Refused, Result
-from edgemem.answer.understand import Parsed, understand
-from edgemem.answer.understand.followup import resolved
+from edgemem.answer.understand import Parsed, followup, understand
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.config import QuestionCaps
 from edgemem.errors import UsageError
@@ -79,7 +78,7 @@ class Session:
 
         def read() -> tuple[Parsed, TimeSpan]:
             parsed, span = self.reads(text) if self.reads else (understand(text, self.parsed), self.span)
-            return resolved(parsed, self.parsed), span
+            return followup.resolved(parsed, self.parsed), span
 
         return dataclasses.replace(self, question=msgspec.structs.replace(self.question, text=text), understood=read)
 

@@ -17,8 +17,7 @@ from importlib.resources import files
 import msgspec
 
 from edgemem.answer.gather import Candidate, Lead
-from edgemem.answer.understand import Parsed
-from edgemem.answer.understand.forms import fits, names
+from edgemem.answer.understand import Parsed, forms
 from edgemem.answer.understand.lexicon import APPEARING, ATTRIBUTES, HAVING, MOVING, PLACING, SEEING, VERBS
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import numbered, singular, words
@@ -107,10 +106,10 @@ def stated_prior(p: Parsed) -> float:
 def word_features(p: Parsed, one: Candidate) -> dict[str, float]:
     """Features of one candidate. All but "misfits" may only speak for it; "cosine" and "above" need an engine for the meaning of words."""
     right = p.hint == ("said" if one.channel == "speech" else "read")
-    person = p.kind == "who" and names(one.text, words(p.question), persons=True)  # "my brother" may be who it is
+    person = p.kind == "who" and forms.names(one.text, words(p.question), persons=True)  # "my brother" may be who it is
     return {
         "held": one.held, "cosine": max(0.0, one.cosine), "above": max(0.0, min(one.above, 8.0)) / 8,
-        "misfits": float(not (person or fits(p.form, one.text, asked_already(p)))), "told": stated_prior(p), "channel": float(right),
+        "misfits": float(not (person or forms.fits(p.form, one.text, asked_already(p)))), "told": stated_prior(p), "channel": float(right),
     }  # fmt: skip
 
 
@@ -148,7 +147,7 @@ def shown(p: Parsed, lead: Lead) -> float:
     """Probability that the pictures answer it. What was read or written stands for a thing as surely as its words agree."""
     if lead.basis == "text" and p.kind == "what" and not (p.things or p.quote or p.form):
         return 0.0  # that a name was read is no answer to "what is Dr Patel a specialist in"
-    fitting = fits_pictures(p) or (lead.basis == "text" and fits(p.form, lead.episodes[0].evidence[0].text, asked_already(p)))
+    fitting = fits_pictures(p) or (lead.basis == "text" and forms.fits(p.form, lead.episodes[0].evidence[0].text, asked_already(p)))
     return lead.confidence if _names_seen(lead) and fitting else 0.0
 
 

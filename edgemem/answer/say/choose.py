@@ -14,16 +14,12 @@ import numpy as np
 from edgemem.answer.compose import at
 from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.retrieve import Episode
-from edgemem.answer.say import base
+from edgemem.answer.say import base, order, pictures, statements
 from edgemem.answer.say.base import Plan
-from edgemem.answer.say.order import distance_us, in_order, relate
-from edgemem.answer.say.pictures import BESIDE_US
-from edgemem.answer.say.statements import tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
+from edgemem.answer.understand import relations, timeref
 from edgemem.answer.understand.phrases import noun_phrase
-from edgemem.answer.understand.relations import take_ordinal
-from edgemem.answer.understand.timeref import duration_s, read_clock
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import likeness, number_in, words
 from edgemem.answer.weigh import is_shown, stated_prior
@@ -52,7 +48,7 @@ def choose(s: Session, pool: Pool, ranked: Sequence[tuple[float, Candidate]], fr
         return told
     named = all(set(words(noun_phrase(option.lower()))) <= set(words(p.text)) for option in options)  # by the question itself
     in_turn = p.kind == "order" or (p.ordinal and not p.anchors and p.form != "colour") or (named and pattern("RANKED").search(p.question))
-    near = len(p.anchors) == {"before": 1, "after": 1, "between": 2}.get(p.relation) and not distance_us(s)
+    near = len(p.anchors) == {"before": 1, "after": 1, "between": 2}.get(p.relation) and not order.distance_us(s)
     reply = yield from (_order(s, pool) if in_turn else _beside(s) if near else _seen(s))
     return reply if reply.status == "answered" else told or reply
 
@@ -63,7 +59,7 @@ def _from_words(s: Session, ranked: Sequence[tuple[float, Candidate]]) -> Reply 
     share, option, sure, best = max(pairs, key=lambda pair: pair[2] * (0.5 + pair[0]) * (pair[0] >= _HELD), default=(0.0, 0, 0.0, None))
     if best is None or share < _HELD:
         return None
-    told = tell(s, [(max(sure, 0.3), best)])
+    told = statements.tell(s, [(max(sure, 0.3), best)])
     return msgspec.structs.replace(told, text=f"{s.question.options[option].strip()}: {told.text}", option=option)
 
 
@@ -75,7 +71,7 @@ def _phrases(s: Session) -> list[str]:
 
 def _seen(s: Session) -> Plan:
     """The option that was seen best where the question's relation puts it; of a place or colour in the pictures of the thing."""
-    place = yield from relate(s)
+    place = yield from order.relate(s)
     if place.missing is not None:
         return base.not_seen(s, place.missing)
     window, p, phrases = place.window, s.parsed, _phrases(s)
@@ -83,7 +79,7 @@ def _seen(s: Session) -> Plan:
     if p.things and (p.form == "colour" or placed):
         thing = yield from base.look_for(p.target, window)
         shown = base.picked(thing, p.ordinal) if is_shown(p, thing) else None
-        window = (shown.t0_us - BESIDE_US, shown.t1_us + BESIDE_US) if shown else window
+        window = (shown.t0_us - pictures.BESIDE_US, shown.t1_us + pictures.BESIDE_US) if shown else window
     leads = (yield from base.gather(phrases, window)).leads
     return _best_option(s, leads, [_score(lead) for lead in leads])
 
@@ -96,7 +92,7 @@ def _beside(s: Session) -> Plan:
     """Such as "what came right after the coffee" or "between A and B": the option that was seen best and nearest to where those were."""
     marks = list[Sequence[Episode]]()
     for name in s.parsed.anchors:
-        ordinal, phrase = take_ordinal(name)
+        ordinal, phrase = relations.take_ordinal(name)
         anchor = yield from base.look_for(phrase, base.window_of(s))
         if not anchor.episodes:
             return base.not_seen(s, anchor)
@@ -147,7 +143,7 @@ def _order(s: Session, pool: Pool) -> Plan:
     leads = (yield from base.gather(_phrases(s), base.window_of(s))).leads
     if sum(bool(lead.episodes) for lead in leads) < 2:
         return _best_option(s, leads, [_score(lead) for lead in leads])
-    reply, best = in_order(s, leads, [option.strip() for option in s.question.options], pool)
+    reply, best = order.in_order(s, leads, [option.strip() for option in s.question.options], pool)
     return msgspec.structs.replace(reply, option=best)
 
 
@@ -181,6 +177,6 @@ def _values(s: Session, option: str) -> list[float]:
         number = number_in(option)
         return [] if number is None else [number]
     if match := re.search(r"\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\.?)?|\d{1,2} ?[ap]m", option):
-        clock = read_clock(match[0])
+        clock = timeref.read_clock(match[0])
         return [one for one in (clock.day_s, clock.offset_s) if one is not None and one >= 0] if clock else []
-    return list(filter(None, [duration_s(option)])) if any(map(str.isdigit, option)) else []
+    return list(filter(None, [timeref.duration_s(option)])) if any(map(str.isdigit, option)) else []

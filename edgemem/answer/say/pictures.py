@@ -16,9 +16,8 @@ from edgemem.answer.say.base import Plan, Steps
 from edgemem.answer.say.verdict import verdict
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Reply, Tally
-from edgemem.answer.understand import Parsed
+from edgemem.answer.understand import Parsed, phrases
 from edgemem.answer.understand.lexicon import CARRIERS, FILLER, VERBS, is_adverb
-from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import NUMBERS, singular, words
 from edgemem.answer.weigh import is_seen, is_shown, shown, weights
@@ -50,8 +49,8 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     for had in [one for one in qualities if one.startswith("with ")]:  # "the duck with a camel"
         if (yield from _is_beside(s, had.removeprefix("with "), chosen)):
             qualities.remove(had)
-    said = pattern("AT_LEAST").search(p.text)  # "more than once" is proved by so many appearances
-    often = set(said[0].split()) if said and len(tracks) >= NUMBERS.get(said["least"] or "", 2) else set[str]()
+    least = pattern("AT_LEAST").search(p.text)  # "more than once" is proved by so many appearances
+    often = set(least[0].split()) if least and len(tracks) >= NUMBERS.get(least["least"] or "", 2) else set[str]()
     missed = [f"no {one.phrase}" if _is_excluded(p, one) else one.phrase for one in named if not is_shown(p, one)]
     claims = _claims(p, lead, chosen, missed, [*qualities, p.place * (not there)])
     unsaid = [one for one in claims if one and not set(one.split()) <= often]
@@ -166,7 +165,7 @@ def _unseen(p: Parsed, lead: Lead, chosen: Episode) -> list[str]:
 
 def _placed(s: Session, lead: Lead, tracks: list[Episode]) -> Steps[list[Episode]]:
     """The appearances that were in the place that the question names; without a place all."""
-    place, there = noun_phrase(s.parsed.place), []
+    place, there = phrases.noun_phrase(s.parsed.place), []
     place = "" if place == lead.phrase else place  # "how often did I come up to the tyre"
     for track in tracks[:8] if place else ():
         there += [track] if (yield from _is_beside(s, place, track)) else []
@@ -175,7 +174,7 @@ def _placed(s: Session, lead: Lead, tracks: list[Episode]) -> Steps[list[Episode
 
 def _is_beside(s: Session, thing: str, track: Episode) -> Steps[bool]:
     """Surely seen where the appearance is."""
-    found = yield from base.look_for(noun_phrase(thing) or thing, (track.t0_us - BESIDE_US, track.t1_us + BESIDE_US))
+    found = yield from base.look_for(phrases.noun_phrase(thing) or thing, (track.t0_us - BESIDE_US, track.t1_us + BESIDE_US))
     return is_shown(s.parsed, found) and found.confidence >= weights().surely
 
 
@@ -260,7 +259,7 @@ def read_near(s: Session) -> Steps[Reply | None]:
     """
     if not set(s.parsed.words) <= {*words(s.parsed.place), *CARRIERS, *VERBS, *COLOUR_WORDS}:
         return None
-    lead = yield from base.look_for(noun_phrase(s.parsed.place), base.window_of(s))
+    lead = yield from base.look_for(phrases.noun_phrase(s.parsed.place), base.window_of(s))
     if not lead.named or lead.confidence < weights().granted:
         return None
     chosen = base.picked(lead, s.parsed.ordinal)

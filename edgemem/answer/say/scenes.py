@@ -9,9 +9,8 @@ import msgspec
 from edgemem.answer.compose import LISTED, NAMED, SURE, apart, at, listed, quote, scene_text, the, things, time_text
 from edgemem.answer.gather import Lead
 from edgemem.answer.retrieve import CLEAR
-from edgemem.answer.say import base
+from edgemem.answer.say import base, pictures
 from edgemem.answer.say.base import Plan, Steps, Window
-from edgemem.answer.say.pictures import SHARES
 from edgemem.answer.session import Session
 from edgemem.answer.sights import LEAST_PROBABILITY, beside, in_time
 from edgemem.answer.tools import GLANCE_US, Reply, Scene
@@ -120,6 +119,6 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
     for one in sorted(told, key=lambda one: -one.score):
         proof += (yield from base.inspect(s, (one.best_us, one.best_us), one.stream)).evidence
     text = listed(things(told, NAMED, tz=s.question.tz))
-    sure = SHARES["how_many"] * sum(one.score for one in told) / len(told)
+    sure = pictures.SHARES["how_many"] * sum(one.score for one in told) / len(told)
     saw = "saw" if any(one.score >= SURE for one in told) else "may have seen"
     return base.answered(f"I {saw} {the(lead.phrase)}: {text}.", sure, base.cite(proof))

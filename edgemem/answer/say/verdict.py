@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from edgemem.answer.retrieve import held
-from edgemem.answer.understand import Parsed
+from edgemem.answer.understand import Parsed, phrases, timeref
 from edgemem.answer.understand.lexicon import CARRIERS, SAYING, VERBS
-from edgemem.answer.understand.phrases import content
-from edgemem.answer.understand.timeref import WEEKDAYS
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import numbered, root, similar_texts, words
 from edgemem.infer.phrase import COLOUR_WORDS
@@ -39,7 +37,7 @@ def verdict(p: Parsed, text: str, *, written: bool = False) -> str:
     if _LATE.search(p.question) or _ON_TIME.search(p.question):
         return _of_state(p, text.lower(), written)
     asked, said, person = numbered(p.question), numbered(text), words(p.person)
-    values = [word for word in asked if word.isdecimal() or word in COLOUR_WORDS or word in WEEKDAYS or word in person]
+    values = [word for word in asked if word.isdecimal() or word in COLOUR_WORDS or word in timeref.WEEKDAYS or word in person]
     units = {after for word, after in pairwise(asked) if word.isdecimal()} if pattern("MONEY").search(p.question) else set[str]()
     rest = [word for word in numbered(" ".join(p.words)) if word not in {*values, *units} and VERBS.get(word) not in SAYING]
     own = {number for word, number in pairwise(asked) if word in _NUMBERED and set(rest) - {word}}
@@ -48,7 +46,7 @@ def verdict(p: Parsed, text: str, *, written: bool = False) -> str:
         return ""
     if any(word not in said and _is_denied(word, asked, said, rest) for word in values):
         return "No"
-    others = [word for word in said if word not in values and (word.isdecimal() or word in COLOUR_WORDS or word in WEEKDAYS)]
+    others = [word for word in said if word not in values and (word.isdecimal() or word in COLOUR_WORDS or word in timeref.WEEKDAYS)]
     same = values and set(values) <= set(said) and held(rest, text) >= 1 and not (others or p.predicate or _NOT.search(text.lower()))
     return "Yes" if written and same else ""
 
@@ -57,7 +55,7 @@ def _compared(p: Parsed, text: str, compared: re.Match[str]) -> str:
     """Whether the one figure of the words is less or more than the number of the question, in the same unit."""
     said = numbered(text)
     figures, limits = ([word for word in some if word.isdecimal()] for some in (said, numbered(compared["number"])))
-    if len(figures) != 1 or not limits or held(content(p.question.replace(compared[0], " ")), text) < 1:
+    if len(figures) != 1 or not limits or held(phrases.content(p.question.replace(compared[0], " ")), text) < 1:
         return ""
     at, unit = said.index(figures[0]), compared["unit"] or ""
     before, after = said[max(0, at - 1) : at], said[at + 1 : at + 2]
@@ -74,7 +72,7 @@ def _of_state(p: Parsed, said: str, written: bool) -> str:
     LH239") those: "No" where they say the other than the question, "Yes" where a sign says the same; "" where either says both.
     """
     things = [[word for word in numbered(one) if word not in {"number", *CARRIERS}] for one in (*p.things, p.person, p.place)]
-    things = [[word for word in content(" ".join(one)) if not (_LATE.search(word) or _ON_TIME.search(word))] for one in things]
+    things = [[word for word in phrases.content(" ".join(one)) if not (_LATE.search(word) or _ON_TIME.search(word))] for one in things]
     told_apart = [one for one in things if any(any(map(str.isdigit, word)) for word in one)]
     about = [one for one in told_apart or things if one]
     states = [(_LATE.search(text), _ON_TIME.search(text)) for text in (p.question, said)]
@@ -98,8 +96,8 @@ def _is_denied(value: str, asked: Sequence[str], said: Sequence[str], rest: Sequ
         elif value.isdecimal() and other.isdecimal():
             money = all(map(_MONEY.fullmatch, (" ".join((other, *after)), " ".join(asked[place : place + 2]))))
             denied = money or bool(beside & {*said[max(0, i - 2) : i], *after})  # "level 4", "size is 40"
-        elif value in WEEKDAYS:
-            denied = other in WEEKDAYS
+        elif value in timeref.WEEKDAYS:
+            denied = other in timeref.WEEKDAYS
         else:
             named = before != [] and before[0] in _BEFORE_NAMES and asked[max(0, place - 1) : place] == before
             denied = named and not value.isdecimal() and value not in COLOUR_WORDS and similar_texts(value, other) < _ALIKE
