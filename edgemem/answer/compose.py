@@ -19,12 +19,10 @@ from edgemem.words import word_classes
 
 def span_text(seconds: float) -> str:
     """Such as "2 min 14 s", "45 s" or "1 h 5 min"."""
-    whole = round(max(0.0, seconds))
-    hours, rest = divmod(whole, 3600)
-    minutes, seconds_left = divmod(rest, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {seconds_left} s" if minutes else f"{seconds_left} s"
+    minutes, left = divmod(round(max(0.0, seconds)), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {left} s" if minutes else f"{left} s"
 
 
 def times(count: int) -> str:

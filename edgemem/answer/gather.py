@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -29,9 +29,7 @@ from edgemem.errors import EngineError
 from edgemem.infer.labels import nouns
 from edgemem.infer.roles import TextEmbedder
 from edgemem.records import US, Evidence, Matrix, Record
-
-if TYPE_CHECKING:
-    from edgemem.remember.view import View
+from edgemem.remember.view import View
 
 _Phrase = Annotated[str, msgspec.Meta(max_length=400)]
 

@@ -79,7 +79,7 @@ def reply(s: Session) -> Plan:
     p = s.parsed
     if p.command and not s.question.options:  # "pick the animal that I saw"
         again = None if statements.carried_out(p.command) else (yield from _again(s))
-        return statements.with_refusal(s, again) if again is not None else statements.refuse(s)
+        return statements.refuse(s, again)
     pool = yield from everything(s)
     if p.asked is not None and pool.people and not s.span.problem and (known := (yield from people.relation(s))) is not None:
         return known if known.option is not None else choose.with_option(s, known)

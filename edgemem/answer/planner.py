@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -15,6 +15,7 @@ from edgemem.answer.gather import GatherTool, Pool
 from edgemem.answer.local import LocalPlanner
 from edgemem.answer.reader import read, worded
 from edgemem.answer.retrieve import Retriever
+from edgemem.answer.retrievers.frames import Roles
 from edgemem.answer.session import Session, Step
 from edgemem.answer.tools import Action, CountTool, Found, InspectTool, ReadTool, Refused, Reply, Result, SearchTool, Tool
 from edgemem.answer.tools_graph import HearTool, RelateTool
@@ -25,10 +26,7 @@ from edgemem.errors import ChatError, PluginError, PluginFailure, UsageError
 from edgemem.llm.models import Models
 from edgemem.records import Answer, Question, Usage
 from edgemem.remember.rows.reading import FOREVER_US
-
-if TYPE_CHECKING:
-    from edgemem.answer.retrievers.frames import Roles
-    from edgemem.remember.view import View
+from edgemem.remember.view import View
 
 OPTIONS_LIMIT = 100
 _LONG_NUMBER = re.compile(r"[\d.,:-]{5,}")

@@ -8,16 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol, TypeVar, get_args
+from typing import Protocol, TypeVar, get_args
 
 import msgspec
 
 from edgemem.answer.understand.words import content_words, root, words
 from edgemem.errors import UsageError, nearest
 from edgemem.records import US, Channel, Document, Evidence, Moment, Record
-
-if TYPE_CHECKING:
-    from edgemem.remember.view import View
+from edgemem.remember.view import View
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -18,9 +18,7 @@ from edgemem.config import QuestionCaps
 from edgemem.errors import UsageError
 from edgemem.llm.calls import Call
 from edgemem.records import Evidence, Question, Record
-
-if TYPE_CHECKING:
-    from edgemem.remember.view import View
+from edgemem.remember.view import View
 
 
 class Step(Record, frozen=True):

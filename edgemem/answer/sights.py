@@ -71,7 +71,10 @@ def appeared(looks: Sequence[Look], low_us: int, high_us: int) -> list[SeenName]
     """The appearances of every label and object in a stretch of time, the most probably right first. `looks` go beyond the stretch: what is
     around it tells the surroundings from things. An appearance counts that is clearly seen inside.
     """
-    found = [msgspec.structs.replace(one, score=_probability(signs)) for one, signs in appearances(looks, low_us, high_us)]
+    found = list[SeenName]()
+    for one, signs in appearances(looks, low_us, high_us):
+        odds = sum(weight * sign for weight, sign in zip(WEIGHTS, (*signs, 1.0), strict=True))
+        found.append(msgspec.structs.replace(one, score=1 / (1 + math.exp(-odds))))
     return sorted(found, key=lambda one: (-one.score, one.t0_us, one.name))
 
 
@@ -121,10 +124,6 @@ def _signs(times: Sequence[int], scores: Mapping[int, float], run: Sequence[int]
     mean = sum(scores.get(i, 0.0) for i in range(first, last)) / (last - first)
     around = max((scores.get(i, 0.0) for i in within(AROUND_US) if not first <= i < last), default=0.0)
     return _log_odds(second), _log_odds(mean), _log_odds(around)
-
-
-def _probability(signs: Sequence[float]) -> float:
-    return 1 / (1 + math.exp(-sum(weight * sign for weight, sign in zip(WEIGHTS, (*signs, 1.0), strict=True))))
 
 
 def _log_odds(score: float) -> float:

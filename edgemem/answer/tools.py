@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 import numpy as np
@@ -22,9 +22,7 @@ from edgemem.answer.tools_graph import Hear, Relate, Related
 from edgemem.answer.understand.words import singular
 from edgemem.errors import UsageError
 from edgemem.records import US, Channel, Observation, Status
-
-if TYPE_CHECKING:
-    from edgemem.remember.view import View
+from edgemem.remember.view import View
 
 
 class Search(Windowed, frozen=True, tag="search"):

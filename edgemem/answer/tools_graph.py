@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from itertools import chain
+from typing import Annotated, Any
 
 import msgspec
 
@@ -13,11 +14,9 @@ from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
 from edgemem.answer.understand.people import ME
 from edgemem.answer.understand.words import content_words, words
 from edgemem.records import Entity, Evidence, Record, Relation
+from edgemem.remember.results import Spoken
+from edgemem.remember.view import View
 from edgemem.words import singular
-
-if TYPE_CHECKING:
-    from edgemem.remember.results import Spoken
-    from edgemem.remember.view import View
 
 Name = Annotated[str, msgspec.Meta(max_length=100)]
 
@@ -121,14 +120,11 @@ def utterances(view: View, query: Query, wanted: Sequence[str], speakers: Sequen
 
     Without words all that was said, the newest first.
     """
+    window: Any = {"from_us": query.from_us, "to_us": query.to_us}
     if not wanted:
-        found = [
-            one
-            for who in speakers or (None,)
-            for one in view.utterances(speaker_id=who, from_us=query.from_us, to_us=query.to_us, limit=limit, newest_first=True)
-        ]
-        return [said_of(one, 1.0) for one in sorted(found, key=lambda one: -one.document.t0_us)]
-    hits = view.search_text(" ".join(wanted), _WIDER * limit, kinds=("utterance",), from_us=query.from_us, to_us=query.to_us)
+        each = (view.utterances(speaker_id=who, limit=limit, newest_first=True, **window) for who in speakers or (None,))
+        return [said_of(one, 1.0) for one in sorted(chain(*each), key=lambda one: -one.document.t0_us)]
+    hits = view.search_text(" ".join(wanted), _WIDER * limit, kinds=("utterance",), **window)
     spoken = view.spoken([hit.document.id for hit in hits])
     mine = (one for one in spoken if not speakers or (one.speaker is not None and one.speaker.id in speakers))
     return [said_of(one, held(wanted, one.document.text)) for one in mine]

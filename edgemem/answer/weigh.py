@@ -145,9 +145,9 @@ HEARD = (-0.28, 1.55)
 
 def shown(p: Parsed, lead: Lead) -> float:
     """Probability that the pictures answer it. What was read or written stands for a thing as surely as its words agree."""
-    if lead.basis == "text" and p.kind == "what" and not (p.things or p.quote or p.form):
-        return 0.0  # that a name was read is no answer to "what is Dr Patel a specialist in"
-    fitting = fits_pictures(p) or (lead.basis == "text" and forms.fits(p.form, lead.episodes[0].evidence[0].text, asked_already(p)))
+    fitting = fits_pictures(p) or (
+        lead.basis == "text" and lead.episodes and forms.fits(p.form, lead.episodes[0].evidence[0].text, asked_already(p))
+    )
     return lead.confidence if _names_seen(lead) and fitting else 0.0
 
 

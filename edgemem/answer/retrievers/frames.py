@@ -6,7 +6,8 @@ import math
 import statistics
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -17,15 +18,9 @@ from edgemem.answer.retrievers.match import Features, Ranked
 from edgemem.errors import EngineError
 from edgemem.infer.phrase import LabelQuery
 from edgemem.infer.roles import JointEmbedder, Space
-from edgemem.records import Channel
+from edgemem.records import Channel, Vector
 from edgemem.remember.names import bare_name
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from edgemem.records import Entity, Vector
-    from edgemem.remember.results import StoredPart
-    from edgemem.remember.view import View
+from edgemem.remember.view import View
 
 
 class Matcher(Protocol):
@@ -245,17 +240,15 @@ def taught_hits(query: Query, view: View, k: int) -> Hits | None:
     names no taught thing.
     """
     text = query.text.lower().strip()
-    for entity in (entity for name in (text, bare_name(text)) for entity in view.entities(name=name)):
-        if lessons := view.parts(entity_id=entity.id, kind=LESSON):
-            seen = view.parts(entity_id=entity.id, kind=SIGHTING, from_us=query.from_us, to_us=query.to_us)
-            return _sightings(entity, seen, [part for part in lessons if part.stream != _SHOWN and query.holds(part.t0_us)], view, k)
-    return None
-
-
-def _sightings(entity: Entity, seen: list[StoredPart], lessons: list[StoredPart], view: View, k: int) -> Hits:
+    named = (one for name in (text, bare_name(text)) for one in view.entities(name=name))
+    entity, lessons = next(((one, parts) for one in named if (parts := view.parts(entity_id=one.id, kind=LESSON))), (None, []))
+    if entity is None:
+        return None
+    seen = view.parts(entity_id=entity.id, kind=SIGHTING, from_us=query.from_us, to_us=query.to_us)
+    parts = seen or [part for part in lessons if part.stream != _SHOWN and query.holds(part.t0_us)]
     own = f"the {bare_name(entity.name.lower())} you showed me"
-    text, taught = (f"looks like {own}", f"what looks like {own}") if seen else (own, own)
-    ranked = sorted(seen or lessons, key=lambda part: (-part.score, -part.t0_us))
-    scored = ((part.moment_id, part.score if seen else 1.0, text) for part in ranked if part.moment_id is not None)
+    told, taught = (f"looks like {own}", f"what looks like {own}") if seen else (own, own)
+    ranked = sorted(parts, key=lambda part: (-part.score, -part.t0_us))
+    scored = ((part.moment_id, part.score if seen else 1.0, told) for part in ranked if part.moment_id is not None)
     evidence = distinct(pictures(view, scored))[:k]
     return Hits(evidence=evidence, confidence=max((one.score for one in evidence), default=0.0), taught=taught)

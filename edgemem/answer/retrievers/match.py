@@ -10,18 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from edgemem.infer.phrase import LabelQuery
 from edgemem.records import US, Matrix, Record, Vector
 from edgemem.remember.results import Posting
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 SHARPNESS = 0.8
 """Exponent on a label's firing probability. Against 1.5 first answers rose by 2.0 points on three composed streams, by none on lifelogs."""
@@ -155,17 +153,11 @@ def features(query: LabelQuery, postings: Sequence[Posting], ranked: Sequence[Ra
         if p.kind == kind and p.name in names:
             seen[p.moment_id] = max(seen.get(p.moment_id, 0.0), names[p.name] / firing * p.score * _colour_factor(query, p))
     support = max(seen.values(), default=0.0)
-    again = max((seen.get(m, 0.0) for m in _beside(ranked)), default=0.0) if beside else EXPECTED_AGAIN * seen.get(ranked[0].moment_id, 0.0)
-    return Features(firing=firing, support=support, again=again, likeness=query.likeness)
-
-
-def _beside(ranked: Sequence[Ranked]) -> list[int]:
-    """The scored moments next before and next after the best one, of the same appearance."""
     best = ranked[0]
-    before = [one for one in ranked if best.t_us - APPEARANCE_US < one.t_us < best.t_us]
-    after = [one for one in ranked if best.t_us < one.t_us < best.t_us + APPEARANCE_US]
-    nearest = (max(before, key=lambda one: one.t_us, default=None), min(after, key=lambda one: one.t_us, default=None))
-    return [one.moment_id for one in nearest if one is not None]
+    near = sorted((one.t_us - best.t_us, one.moment_id) for one in ranked if abs(one.t_us - best.t_us) < APPEARANCE_US)
+    next_ = [*[id_ for gap, id_ in near if gap < 0][-1:], *[id_ for gap, id_ in near if gap > 0][:1]]  # before and after the best
+    again = max((seen.get(m, 0.0) for m in next_), default=0.0) if beside else EXPECTED_AGAIN * seen.get(best.moment_id, 0.0)
+    return Features(firing=firing, support=support, again=again, likeness=query.likeness)
 
 
 def confidence(found: Features) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from edgemem.answer.retrieve import Hits, Query, distinct, held
@@ -11,9 +9,7 @@ from edgemem.answer.tools_graph import PEOPLE, match_entities, row_of, utterance
 from edgemem.answer.understand.lexicon import SAYING, VERBS
 from edgemem.answer.understand.words import content_words, words
 from edgemem.records import Channel, Entity, Relation
-
-if TYPE_CHECKING:
-    from edgemem.remember.view import View
+from edgemem.remember.view import View
 
 
 class SpeechRetriever:

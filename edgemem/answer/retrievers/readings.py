@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from edgemem.answer.retrieve import Hits, Query, as_evidence
 from edgemem.answer.understand.words import best_word, likeness, line_of, wanted_words
 from edgemem.records import Channel, Evidence, Moment, Observation, Record
-
-if TYPE_CHECKING:
-    from edgemem.remember.view import View
+from edgemem.remember.view import View
 
 _LINES_LIMIT = 1500
 """Distinct lines that are compared one by one (10 ms); above that full text search says where to look."""

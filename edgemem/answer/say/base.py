@@ -148,7 +148,7 @@ def others_text(episodes: Iterable[Episode], chosen: Episode, tz: str, limit: in
     """Such as " Also at 10:05:01, 10:07:30." for the other appearances."""
     rest = [e for e in episodes if e is not chosen]
     more = f" and {len(rest) - limit} more times" if len(rest) > limit else ""
-    return f" Also {listed([at(e, tz) for e in rest[:limit]])}{more}." if rest else ""
+    return f" Also {listed(at(e, tz) for e in rest[:limit])}{more}." if rest else ""
 
 
 def answered(

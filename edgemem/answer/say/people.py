@@ -92,10 +92,9 @@ def _summary(s: Session, asked: Asked, rows: Sequence[Row], note: str = "") -> R
     some = occasions[:1] if asked.ordinal == 1 else occasions[-4 if asked.wanted == "said" and not asked.ordinal else -1 :]
     chosen = [o[0 if asked.ordinal == 1 else -1] for o in some]
     first, *then = (_sentence(s, row) for row in chosen)
-    text = " ".join((first, *(f"{told[:1].upper()}{told[1:]}" for told in then)))
+    text = " ".join(("Yes: " * (asked.wanted == "did") + first, *(f"{told[:1].upper()}{told[1:]}" for told in then)))
     more = len(occasions) - len(some)
     text += f" {more} other time{'s' if more != 1 else ''}{_then(s)}." if more and not asked.ordinal else ""
-    text = f"Yes: {text}" if asked.wanted == "did" else text
     return _reply(s, text, rows, [*chosen, *reversed(rows)], note)
 
 
@@ -124,10 +123,8 @@ def _reply(s: Session, text: str, rows: Sequence[Row], proof: Iterable[Row], not
 
 def _open_end(row: Row, asked: Asked) -> str:
     """The end that the question does not name. Talking goes both ways: who talked to me is whom I talked to."""
-    if not row.type:
-        return row.source
     known = set(words(asked.source or asked.target)) <= set(words(row.source)) if TALKS_TO in asked.types else bool(asked.source)
-    return row.target if known else row.source
+    return row.target if row.type and known else row.source
 
 
 def _occasions(rows: Sequence[Row]) -> list[list[Row]]:
@@ -194,7 +191,7 @@ def _company(s: Session, asked: Asked) -> Maybe:
     proof = [event] if event is not None else []
     if not names:
         return abstain(f"I know of nobody who was there{when}.", evidence=_ids(proof)) if found.known else None
-    sure = min(row.confidence for row in (*proof, *(max(there[name], key=lambda row: row.confidence) for name in names[:1])))
+    sure = min(*(row.confidence for row in proof), max(row.confidence for row in there[names[0]]), 1.0)
     text = f"{listed(map(_name, names[:6]))} {'was' if len(names) == 1 else 'were'} there{when}."
     return answered(text, sure, _ids([*(there[name][0] for name in names), *proof]), option_of(s, names))
 
@@ -202,11 +199,10 @@ def _company(s: Session, asked: Asked) -> Maybe:
 def _happened(s: Session, about: str) -> Steps[Row | None]:
     """When something last went on, as it was done, else seen, else spoken of."""
     window, statement = window_of(s), read_statement(about)
-    rows = (yield from _actions(statement, window))[0] if statement is not None else []
-    if not rows:
-        lead = yield from look_for(noun_phrase(about), window)
-        if is_shown(s.parsed, lead):
-            last = strong(lead)[-1]
-            return Row(source="", t0_us=last.t0_us, t1_us=last.t1_us, confidence=lead.confidence, quote="", evidence=last.evidence[0])
-        rows = yield from _heard(window, about)
-    return rows[-1] if rows else None
+    if statement is not None and (rows := (yield from _actions(statement, window))[0]):
+        return rows[-1]
+    lead = yield from look_for(noun_phrase(about), window)
+    if is_shown(s.parsed, lead):
+        last = strong(lead)[-1]
+        return Row(source="", t0_us=last.t0_us, t1_us=last.t1_us, confidence=lead.confidence, quote="", evidence=last.evidence[0])
+    return next(reversed((yield from _heard(window, about))), None)

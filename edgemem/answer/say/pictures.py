@@ -158,9 +158,10 @@ def _unseen(p: Parsed, lead: Lead, chosen: Episode) -> list[str]:
     if {COLOUR_WORDS.get(word) for word in said} & set(chosen.evidence[0].text.split()[:1]):
         said = [word for word in said if word not in COLOUR_WORDS]
     said = [word for word in said if word not in words(chosen.evidence[0].text)]
-    number = re.search(rf"(\w+) {re.escape(phrase)}\b", p.text)
-    many = number is not None and (NUMBERS.get(number[1], 0) > 1 or (number[1].isdigit() and int(number[1]) > 1))
-    return [*said, *([number[1]] if number and many else [])]
+    before = re.search(rf"(\w+) {re.escape(phrase)}\b", p.text)
+    number = before[1] if before else ""
+    many = NUMBERS.get(number, int(number) if number.isdecimal() else 0) > 1
+    return [*said, number] if many else said
 
 
 def _placed(s: Session, lead: Lead, tracks: list[Episode]) -> Steps[list[Episode]]:

@@ -106,9 +106,8 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
     """What there was of a kind ("which birds did I see"): names below it in WordNet that probably appeared, and others by which it was
     found that surely did. None where nothing did.
     """
-    scene = yield from base.inspect(s, window)
     found = {one.text for track in lead.episodes for one in track.evidence if one.score >= CLEAR * base.best_score(lead)}
-    near = [one for one in scene.sights if one.t1_us]
+    near = [one for one in (yield from base.inspect(s, window)).sights if one.t1_us]
     kinds = [one for one in near if is_kind_of(one.name, lead.phrase) and one.score >= LEAST_PROBABILITY]
     kinds = [one for one in kinds if one.name != singular(lead.phrase)] or kinds
     also = [one for one in near if one.name in found and one.score >= SURE and one not in kinds]

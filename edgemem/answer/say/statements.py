@@ -15,7 +15,7 @@ from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
-from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, FIRST_NAMES, NO_NAMES, PERSONS, SAYING, STOP, TITLES, VERBS, WORN
+from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, FIRST_NAMES, NO_NAMES, PERSONS, SAYING, STOP, VERBS, WORN
 from edgemem.answer.understand.record import Form
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.answer.understand.words import best_word, likeness, line_of, meaning, numbered, similar_texts, singular, spaced, squeeze, words
@@ -29,8 +29,7 @@ _NAMED = frozenset(("named", "name", "surname", "called"))
 _SIGNS = frozenset(("sign", "signboard", "notice", "poster", "plaque", "billboard", "banner", "nameplate"))
 _SHORTEST, _TOLD = 3, 10
 """Shorter readings are hardly signs; so many signs are told at once."""
-_ON_DOORS = TITLES | {"room", "floor", "level", "door", "suite", "office"}
-"""What stands on a sign beside a name and tells nothing more of who has it."""
+
 _FIGURES = frozenset(("price", "time", "duration"))
 """What a question asks for in so many words that a figure which it says itself is none."""
 _CLEAR = 0.67
@@ -87,18 +86,11 @@ def _of_another(p: Parsed, one: Candidate) -> bool:
 
 
 def _of_other_things(p: Parsed, one: Candidate) -> bool:
-    """A sign with the price of something else, the name of what the question names and asks more of, or, where it is asked what somebody
-    wore or held, words that do not say it.
-    """
+    """A sign with the price of something else, or, where it is asked what somebody wore or held, words that do not say it."""
     line, things = line_of(one.text), [word for thing in p.things for word in words(thing) if word not in ATTRIBUTES | CARRIERS]
     if p.form == "price" and one.channel == "text":
         return not (any(best_word(word, line) for word in things) if things else pattern("MONEY").search(one.text))
-    more = p.kind == "what" or re.search(r"\bwhat (?:kind|sort|type) of\b", p.question)  # "what is Dr Patel a specialist in"
-    if more and not (p.form or p.things) and p.person != p.person.lower() and one.channel == "text":
-        return all(word in words(p.text) or word in _ON_DOORS or word.isdigit() or len(word) < 2 for word in line.words)
-    told = re.search(r"\b(?:called|named|name is) ([\w-]+)\W*$", one.text.lower())
-    if told and p.predicate in ATTRIBUTES - _NAMED and told[1] in words(p.text):  # the name alone, where the breed of Rocky is asked for
-        return True
+
     return p.kind == "what" and not p.form and p.verb in WORN and all(VERBS.get(word) != p.verb for word in line.words)
 
 
@@ -130,14 +122,12 @@ def tell(s: Session, best: Sequence[tuple[float, Candidate]], others: tuple[str,
     """The likeliest words, and the next where they fit as well and say something else."""
     sure, one = best[0]
     also = [two for share, two in best[1:] if share >= _AS_LIKELY * sure and similar_texts(one.text, two.text) < 0.6][:1]
-    text = _statement(s, one) + "".join(f" It may also be this: {_statement(s, two)}" for two in also)
-    rest = tuple(candidate.evidence[0].id for _, candidate in best[1 : 1 + CITED])
-    ids = tuple(dict.fromkeys([one.evidence[0].id, *(two.evidence[0].id for two in also), *(e.id for e in one.evidence[1:3])]))
     clear = heard_right(one) * (_UNHEARD if is_unheard(s.parsed, one) else 1.0)
+    text = _statement(s, one) + "".join(f" It may also be this: {_statement(s, two)}" for two in also)
     text += "" if clear >= _CLEAR else " I did not hear it clearly."
-    return answered(
-        text, sure * clear, ids, option_of(s, [one.text for _, one in best[:1]]), alternatives=tuple(dict.fromkeys((*rest, *others)))
-    )
+    rest = dict.fromkeys((*(two.evidence[0].id for _, two in best[1 : 1 + CITED]), *others))
+    ids = dict.fromkeys(e.id for e in (one.evidence[0], *(two.evidence[0] for two in also), *one.evidence[1:3]))
+    return answered(text, sure * clear, tuple(ids), option_of(s, [one.text]), alternatives=tuple(rest))
 
 
 def is_unheard(p: Parsed, one: Candidate) -> bool:
@@ -161,11 +151,8 @@ def _statement(s: Session, one: Candidate) -> str:
 
 def option_of(s: Session, texts: Sequence[str]) -> int | None:
     """The option whose words stand in the likeliest of the texts, None where none does."""
-    for text in texts:
-        scores = [likeness(option, text) for option in s.question.options]
-        if scores and max(scores) >= 0.5:
-            return scores.index(max(scores))
-    return None
+    shares = ([likeness(option, text) for option in s.question.options] for text in texts)
+    return next((share.index(max(share)) for share in shares if max(share, default=0.0) >= 0.5), None)
 
 
 _COMMANDS = {
@@ -185,18 +172,13 @@ def carried_out(command: str) -> str:
     return next((own for own, verbs in _COMMANDS.items() if verb in verbs.split()), "")
 
 
-def refuse(s: Session) -> Reply:
-    """A question changes nothing; the command that does what was asked for is named."""
-    command = carried_out(s.parsed.command)
-    does = f"This does: {command}" if command else "I only answer questions about what was seen and heard."
-    return abstain(f"{_refusal(s)} {does}", unverified=(s.parsed.command,))
-
-
-def with_refusal(s: Session, told: Reply) -> Reply:
-    """The same with the command refused that stands in the text: "note down when I saw the dog"."""
-    command = s.parsed.command
-    return msgspec.structs.replace(told, text=f"{_refusal(s)} {told.text}", unverified=tuple(dict.fromkeys((command, *told.unverified))))
-
-
-def _refusal(s: Session) -> str:
-    return f'I do not carry out commands ("{s.parsed.command}").'
+def refuse(s: Session, told: Reply | None = None) -> Reply:
+    """A question changes nothing: the command that does what was asked for is named, or what else the text asks for is `told` with it
+    ("note down when I saw the dog").
+    """
+    command, refusal = s.parsed.command, f'I do not carry out commands ("{s.parsed.command}").'
+    if told is not None:
+        return msgspec.structs.replace(told, text=f"{refusal} {told.text}", unverified=tuple(dict.fromkeys((command, *told.unverified))))
+    own = carried_out(command)
+    does = f"This does: {own}" if own else "I only answer questions about what was seen and heard."
+    return abstain(f"{refusal} {does}", unverified=(command,))
