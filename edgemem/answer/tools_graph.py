@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Annotated, Any
 
@@ -94,7 +94,8 @@ class RelateTool(BaseTool):
             some = view.relations(entity_id=id_, type=action.type or None, limit=_ROWS, newest_first=True, **window)
             found.update((relation.id, relation) for relation in some if _fits(relation, action, sources, targets))
         kept = sorted(found.values(), key=lambda relation: (relation.t0_us, relation.id))
-        return _result((row_of(view, relation) for relation in kept[-_TOLD:]), known=True)
+        rows = tuple(row_of(view, relation) for relation in kept[-_TOLD:])
+        return Related(rows=rows, evidence=distinct(row.evidence for row in rows), known=True)
 
 
 class HearTool(BaseTool):
@@ -112,7 +113,8 @@ class HearTool(BaseTool):
         query = Query(text=action.about, from_us=action.from_us, to_us=action.to_us)
         said = [row for row in utterances(view, query, wanted, [one.id for one in speakers], action.limit) if row.confidence >= _SHARE]
         best = sorted(said, key=lambda row: (-round(row.confidence, 2), row.t0_us))[: action.limit]
-        return _result(sorted(best, key=lambda row: row.t0_us))
+        rows = tuple(sorted(best, key=lambda row: row.t0_us))
+        return Related(rows=rows, evidence=distinct(row.evidence for row in rows))
 
 
 def utterances(view: View, query: Query, wanted: Sequence[str], speakers: Sequence[int], limit: int) -> list[Row]:
@@ -216,8 +218,3 @@ def said_of(spoken: Spoken, score: float) -> Row:
     document, speaker = spoken.document, shown_name(spoken.speaker.name) if spoken.speaker else ""
     evidence = as_evidence(document, "speech", score, f"{speaker}: {document.text}" if speaker else document.text)
     return Row(source=speaker, t0_us=document.t0_us, t1_us=document.t1_us, confidence=score, quote=document.text, evidence=evidence)
-
-
-def _result(rows: Iterable[Row], *, known: bool = False) -> Related:
-    every = tuple(rows)
-    return Related(rows=every, evidence=distinct(row.evidence for row in every), known=known)

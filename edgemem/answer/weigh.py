@@ -145,10 +145,10 @@ HEARD = (-0.28, 1.55)
 
 def shown(p: Parsed, lead: Lead) -> float:
     """Probability that the pictures answer it. What was read or written stands for a thing as surely as its words agree."""
-    fitting = fits_pictures(p) or (
-        lead.basis == "text" and lead.episodes and forms.fits(p.form, lead.episodes[0].evidence[0].text, asked_already(p))
-    )
-    return lead.confidence if _names_seen(lead) and fitting else 0.0
+    if not _names_seen(lead):
+        return 0.0
+    read = lead.basis == "text" and forms.fits(p.form, lead.episodes[0].evidence[0].text, asked_already(p))
+    return lead.confidence if read or fits_pictures(p) else 0.0
 
 
 def _names_seen(lead: Lead) -> bool:

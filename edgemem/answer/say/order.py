@@ -21,9 +21,6 @@ from edgemem.answer.understand.words import singular, words
 from edgemem.answer.weigh import is_seen, is_shown, is_stated, is_there, stated
 from edgemem.records import AFTER_END_US, US, Record
 
-_SCENE_US = 5 * US
-"""What is this close to the first picture counts as the same scene."""
-
 
 class Place(Record, frozen=True):
     """The window in which a relation ("after the coffee") puts the thing, and what it refers to."""
@@ -60,7 +57,7 @@ def relate(s: Session) -> Steps[Place]:
     elif ends and p.relation == "before":
         to_us = ends[0].t0_us - 1
     elif ends:
-        around_us = 0 if said is None else _SCENE_US
+        around_us = 0 if said is None else scenes.SCENE_US
         from_us, to_us = ends[0].t0_us - around_us, ends[0].t1_us + around_us
     return Place(window=(from_us, to_us), anchors=tuple(anchors))
 
@@ -202,7 +199,9 @@ def next_words(s: Session, place: Place) -> Steps[Reply | None]:
     if not (said or p.hint == "read") or not followup.names_nothing(bare, asked):
         return None
     low, high = place.window
-    near = (max(0, (low or 0) - _SCENE_US), (high or s.question.as_of_us) + _SCENE_US) if p.relation == "while" else place.window
+    near = (
+        (max(0, (low or 0) - scenes.SCENE_US), (high or s.question.as_of_us) + scenes.SCENE_US) if p.relation == "while" else place.window
+    )
     pool = yield from base.gather((), near, p.question, p.words)
     mine = [one for one in pool.candidates if (one.channel == "speech") == said and (said or statements.is_text(one.text))]
     best = (max if p.relation == "before" else min)(mine, key=lambda one: one.t0_us, default=None)

@@ -20,7 +20,7 @@ from edgemem.answer.understand import Parsed, phrases
 from edgemem.answer.understand.lexicon import CARRIERS, FILLER, VERBS, is_adverb
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import NUMBERS, singular, words
-from edgemem.answer.weigh import is_seen, is_shown, shown, weights
+from edgemem.answer.weigh import is_seen, is_shown, is_there, shown, weights
 from edgemem.infer.phrase import COLOUR_WORDS, COLOURS
 from edgemem.records import US
 
@@ -261,7 +261,7 @@ def read_near(s: Session) -> Steps[Reply | None]:
     if not set(s.parsed.words) <= {*words(s.parsed.place), *CARRIERS, *VERBS, *COLOUR_WORDS}:
         return None
     lead = yield from base.look_for(phrases.noun_phrase(s.parsed.place), base.window_of(s))
-    if not lead.named or lead.confidence < weights().granted:
+    if not is_there(lead):
         return None
     chosen = base.picked(lead, s.parsed.ordinal)
     near = yield from base.inspect(s, (chosen.t0_us - BESIDE_US, chosen.t1_us + BESIDE_US), chosen.stream)

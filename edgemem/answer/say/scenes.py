@@ -55,8 +55,8 @@ def in_stretch(s: Session, window: Window, stream: str = "", without: Sequence[s
 
 _NEXT_US = 120 * US
 """What follows or precedes is looked for this close."""
-_SCENE_US = 5 * US
-"""Where nothing probable appeared, what is this close to the first picture is told."""
+SCENE_US = 5 * US
+"""What is this close to the first picture is of the same scene, and told where nothing probable appeared."""
 
 
 def scene_next(s: Session, low: int, high: int, *, last: bool) -> Steps[Scene]:
@@ -70,7 +70,7 @@ def scene_next(s: Session, low: int, high: int, *, last: bool) -> Steps[Scene]:
     if not scene.evidence:
         return scene
     end = scene.evidence[-1 if last else 0]
-    around = (max(low, end.t0_us - _SCENE_US), end.t0_us) if last else (end.t0_us, min(high, end.t0_us + _SCENE_US))
+    around = (max(low, end.t0_us - SCENE_US), end.t0_us) if last else (end.t0_us, min(high, end.t0_us + SCENE_US))
     return (yield from base.inspect(s, around, end.stream))
 
 
