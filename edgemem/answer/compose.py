@@ -59,12 +59,10 @@ def the(phrase: str) -> str:
 def a(phrase: str) -> str:
     """The phrase with the article that fits, if it has none yet."""
     phrase = _ARTICLE.sub("", phrase)
-    if _OWNED.match(phrase):
+    last = phrase.rpartition(" ")[2]
+    if _OWNED.match(phrase) or last in PAIRS or singular(last) != last:
         return phrase
-    first, last = phrase.split()[:1], phrase.split()[-1:]
-    if last and (last[0] in PAIRS or singular(last[0]) != last[0]):
-        return phrase
-    return f"{'an' if first and first[0][:1].lower() in 'aeiou' else 'a'} {phrase}"
+    return f"{'an' if phrase.lower().startswith(tuple('aeiou')) else 'a'} {phrase}"
 
 
 def listed(parts: Iterable[str]) -> str:

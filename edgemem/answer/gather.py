@@ -333,6 +333,6 @@ def held_shares(wanted: Sequence[str], texts: Sequence[str], around: Sequence[st
 
 def _is_reading(phrase: str, reading: Evidence) -> bool:
     """The phrase names the text itself: it has a figure in it, two words or more, or is most of what stands there."""
-    named = content_words(phrase)
-    most = 2 * len(squeeze("".join(named))) >= len(squeeze(reading.text))
-    return len("".join(named)) >= 3 and (len(named) > 1 or any(c.isdigit() for c in phrase) or most)
+    named, letters = content_words(phrase), "".join(content_words(phrase))
+    most = 2 * len(squeeze(letters)) >= len(squeeze(reading.text))
+    return len(letters) >= 3 and (len(named) > 1 or any(map(str.isdigit, phrase)) or most)

@@ -81,11 +81,7 @@ def _seen(s: Session) -> Plan:
         shown = base.picked(thing, p.ordinal) if is_shown(p, thing) else None
         window = (shown.t0_us - pictures.BESIDE_US, shown.t1_us + pictures.BESIDE_US) if shown else window
     leads = (yield from base.gather(phrases, window)).leads
-    return _best_option(s, leads, [_score(lead) for lead in leads])
-
-
-def _score(lead: Lead) -> Found:
-    return max(base.best_score(lead), lead.confidence), base.pick(lead.episodes, 0)
+    return _best_option(s, leads)
 
 
 def _beside(s: Session) -> Plan:
@@ -122,8 +118,9 @@ def _near(s: Session, pairs: Sequence[Sequence[Episode]], lead: Lead) -> Found:
     return score, lead.episodes[best] if fits[best] else None
 
 
-def _best_option(s: Session, leads: Sequence[Lead], found: Sequence[Found]) -> Reply:
-    """The option with the highest score; confidence is its share against the others."""
+def _best_option(s: Session, leads: Sequence[Lead], found: Sequence[Found] = ()) -> Reply:
+    """The option with the highest score, by itself where `found` does not say; confidence is its share against the others."""
+    found = found or [(max(base.best_score(lead), lead.confidence), base.pick(lead.episodes, 0)) for lead in leads]
     best = max(range(len(found)), key=lambda i: found[i][0], default=0)
     none = next((i for i, option in enumerate(s.question.options) if _NONE.search(option)), None)
     score, episode = found[best] if found else (0.0, None)
@@ -142,7 +139,7 @@ def _order(s: Session, pool: Pool) -> Plan:
     """Which of the options came first or last."""
     leads = (yield from base.gather(_phrases(s), base.window_of(s))).leads
     if sum(bool(lead.episodes) for lead in leads) < 2:
-        return _best_option(s, leads, [_score(lead) for lead in leads])
+        return _best_option(s, leads)
     reply, best = order.in_order(s, leads, [option.strip() for option in s.question.options], pool)
     return msgspec.structs.replace(reply, option=best)
 
