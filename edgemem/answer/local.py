@@ -273,10 +273,10 @@ def _verdict(p: Parsed, one: Candidate) -> str:
 def _in_words(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Reply:
     """What was said or read; a yes or a no is taken only from words that hold all of the question, others are quoted."""
     told = statements.tell(s, words, base.others(pool, *words[0][1].evidence))
-    states = s.parsed.kind == "yes_no" and not pattern("ASKS_WHETHER").match(s.parsed.question)  # "I have forgotten its name"
     if s.parsed.kind == "yes_no" and not s.parsed.negated and (said := _verdict(s.parsed, words[0][1])):
         return msgspec.structs.replace(told, text=f"{said}: {told.text}")
-    if s.parsed.kind != "yes_no" or states or words[0][1].held > base.ALL_HELD:
+    asked = s.parsed.kind == "yes_no" and pattern("ASKS_WHETHER").match(s.parsed.question)  # not "I have forgotten its name"
+    if not asked or words[0][1].held > base.ALL_HELD:
         return told
     text, sure = f"I cannot tell. The nearest that I know: {told.text}", min(0.4, told.confidence)
     return abstain(text, confidence=sure, evidence=told.evidence, alternatives=told.alternatives, unverified=s.parsed.words)

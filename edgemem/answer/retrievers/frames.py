@@ -106,10 +106,8 @@ class LabelMatcher:
         if not inside:
             return Hits(firing=firing)
         sure = match.confidence(found)
-        scored = (
-            (r.moment_id, sure * r.score / inside[0].score, f"{r.colour} {r.why}".strip() if wanted.colours else r.why)
-            for r in match.spread(inside, k)
-        )
+        best, coloured, shown = inside[0].score, bool(wanted.colours), match.spread(inside, k)
+        scored = ((r.moment_id, sure * r.score / best, f"{r.colour * coloured} {r.why}".strip()) for r in shown)
         same = match.same_thing(inside, self._looks(wanted, inside[:_COMPARED], view))
         return Hits(evidence=pictures(view, scored), confidence=sure, firing=firing, same={f"m{id_}": share for id_, share in same.items()})
 
