@@ -41,8 +41,10 @@ _NOT_YOURS = "I do not know which voice is yours; this was said near you"
 def relation(s: Session) -> Maybe:
     """Answer `session.parsed.asked`; None where the other plans may try."""
     asked = s.parsed.asked
-    if asked is None or asked.wanted == "with":
-        return (yield from _company(s, asked)) if asked else None
+    if asked is None:
+        return None
+    if asked.wanted == "with":
+        return (yield from _company(s, asked))
     if asked.types:
         rows, note = yield from _actions(asked, window_of(s))
         if not rows and TALKS_TO in asked.types:

@@ -29,7 +29,6 @@ _NAMED = frozenset(("named", "name", "surname", "called"))
 _SIGNS = frozenset(("sign", "signboard", "notice", "poster", "plaque", "billboard", "banner", "nameplate"))
 _SHORTEST, _TOLD = 3, 10
 """Shorter readings are hardly signs; so many signs are told at once."""
-
 _FIGURES = frozenset(("price", "time", "duration"))
 """What a question asks for in so many words that a figure which it says itself is none."""
 _CLEAR = 0.67
@@ -90,7 +89,6 @@ def _of_other_things(p: Parsed, one: Candidate) -> bool:
     line, things = line_of(one.text), [word for thing in p.things for word in words(thing) if word not in ATTRIBUTES | CARRIERS]
     if p.form == "price" and one.channel == "text":
         return not (any(best_word(word, line) for word in things) if things else pattern("MONEY").search(one.text))
-
     return p.kind == "what" and not p.form and p.verb in WORN and all(VERBS.get(word) != p.verb for word in line.words)
 
 
