@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import calendar
 from datetime import date, datetime, timedelta
-from itertools import count
+from itertools import count, product
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,7 +27,12 @@ _SPARSE_US = 1800 * US
 """Inside a stream a still scene may keep no moment for this long and still count as recorded."""
 _EDGE, _EDGE_S = 0.1, 30.0
 """The beginning, the middle and the end of a stream are this share of it, and at least so many seconds."""
+_RECENT_DAYS = 60
+"""A question without a day means one of the last days."""
+_ONE = timedelta(days=1)
+_BACK = {"today": 0, "yesterday": 1, "day before yesterday": 2}
 _COUNTED_BACK = "nothing was recorded then; counted back from the newest moment"
+_TO_COME = "That time has not come yet; I remember only what was seen."
 
 
 class TimeSpan(Record, frozen=True):
@@ -49,7 +54,7 @@ def resolve(ref: TimeRef | None, question: Question, view: View) -> TimeSpan:
     if ref is None or bounds is None:
         return TimeSpan()
     if ref.future:
-        return TimeSpan(problem="That time has not come yet; I remember only what was seen.")
+        return TimeSpan(problem=_TO_COME)
     if ref.edge or ref.offsets_s is not None:
         return _by_offset(ref.offsets_s or _edge(ref.edge, view), view, ref.said)
     if ref.ago_s is not None:
@@ -57,13 +62,6 @@ def resolve(ref: TimeRef | None, question: Question, view: View) -> TimeSpan:
     if ref.last_s is not None:
         return _last(ref.last_s, now, bounds)
     return _by_calendar(ref, now, question.tz, bounds, view)
-
-
-def _any_moment(view: View, from_us: int, to_us: int) -> bool:
-    """The moment nearest to the middle lies inside the stretch, or none does."""
-    middle = (from_us + to_us) // 2
-    moment = view.nearest(middle)
-    return moment is not None and from_us <= moment.t_us <= to_us
 
 
 def _recorded(view: View, t_us: int) -> bool:
@@ -119,11 +117,7 @@ def _last(last_s: float, now: int, bounds: tuple[int, int]) -> TimeSpan:
     return TimeSpan(from_us=bounds[1] - width, to_us=bounds[1], notes=(_COUNTED_BACK,), fell_back=True)
 
 
-def _midnight(day: date, tz: str) -> int:
-    return round(datetime(day.year, day.month, day.day, tzinfo=zone(tz)).timestamp()) * US
-
-
-def _local_us(day: date, day_s: float, tz: str) -> int:
+def _local_us(day: date, tz: str, day_s: float = 0.0) -> int:
     """Wall time on the clock of that day, so that 10:00 stays 10:00 on the days when the clocks change."""
     whole = int(day_s)
     naive = datetime(day.year, day.month, day.day, tzinfo=zone(tz)) + timedelta(seconds=whole)
@@ -134,25 +128,21 @@ def _named_days(name: str, today: date) -> tuple[date, date]:
     """First day and the day after the last."""
     if name.endswith(" before"):
         return _named_days(name.removesuffix(" before"), today - 7 * _ONE)
-    if name.endswith("month") or name.startswith("month "):
+    if "month" in name:
         return _month(name, today)
+    last = name.startswith("last")
     if name.endswith("weekend"):  # the one that has begun last; "last weekend" on a weekend is the one before
         begun = today - _ONE * ((today.weekday() - calendar.SATURDAY) % 7)
-        day = begun - 7 * _ONE if name.startswith("last") and begun + 2 * _ONE > today else begun
+        day = begun - 7 * _ONE if last and begun + 2 * _ONE > today else begun
         return day, day + 2 * _ONE
     if name.endswith("year"):
-        year = today.year - name.startswith("last")
-        return date(year, 1, 1), date(year + 1, 1, 1)
+        return date(today.year - last, 1, 1), date(today.year - last + 1, 1, 1)
     if name.endswith("week"):
-        monday = today - _ONE * today.weekday()
-        weeks = {"this week": (monday, monday + 7 * _ONE), "last week": (monday - 7 * _ONE, monday)}
-        return weeks.get(name, (today - 7 * _ONE, today + _ONE))
+        past = name == "past week"
+        day = today - _ONE * (7 if past else today.weekday() + 7 * last)
+        return day, day + (7 + past) * _ONE
     day = _named_day(name, today)
     return day, day + _ONE
-
-
-_ONE = timedelta(days=1)
-_BACK = {"today": 0, "yesterday": 1, "day before yesterday": 2}
 
 
 def _month(name: str, today: date) -> tuple[date, date]:
@@ -168,7 +158,7 @@ def _named_day(name: str, today: date) -> date:
     if name in WEEKDAYS:
         return today - _ONE * ((today.weekday() - WEEKDAYS.index(name)) % 7)
     if name in _BACK or name.endswith(" days ago"):
-        return today - _ONE * (_BACK[name] if name in _BACK else int(name.removesuffix(" days ago")))
+        return today - _ONE * int(_BACK.get(name, name.removesuffix(" days ago")))
     year, month, number = (int(f) for f in name.split("-"))
     if year:
         return date(year, month, number)
@@ -176,60 +166,47 @@ def _named_day(name: str, today: date) -> date:
     return next(day for day in (date(one, month, number) for one in years) if day <= today)
 
 
-_RECENT_DAYS = 60
-"""A question without a day means one of the last days."""
-
-
-def _days_back(bounds: tuple[int, int], tz: str) -> list[date]:
-    """The days of a memory, newest first."""
-    newest, oldest = to_local(bounds[1], tz).date(), to_local(bounds[0], tz).date()
-    return [day for day in (newest - _ONE * back for back in range(_RECENT_DAYS)) if day >= oldest]
+def _newest_first(first: date, last: date) -> list[date]:
+    return [last - _ONE * back for back in range((last - first).days + 1)]
 
 
 def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view: View) -> TimeSpan:
-    today = to_local(now, tz).date()
+    today, oldest, newest = (to_local(t_us, tz).date() for t_us in (now, *bounds))
     if not ref.day:
-        return _by_clock(ref, _days_back(bounds, tz), now, tz, view)
+        return _by_clock(ref, _newest_first(oldest, newest)[:_RECENT_DAYS], now, tz, view)
     first, after = _named_days(ref.day, today)
     if ref.relation == "after" and ref.first is None:  # since Sunday
         after = today + _ONE
     elif ref.relation == "before" and ref.first is None:  # before Sunday
-        first, after = to_local(bounds[0], tz).date(), first
-    from_us, to_us = _midnight(first, tz), _midnight(after, tz) - 1
-    if from_us > now:
-        return TimeSpan(problem="That time has not come yet; I remember only what was seen.")
+        first, after = oldest, first
+    whole = TimeSpan(from_us=_local_us(first, tz), to_us=_local_us(after, tz) - 1)
+    if _local_us(first, tz) > now:
+        return TimeSpan(problem=_TO_COME)
     reach = after + _ONE * (PARTS[ref.part][1] // 24 if ref.part else 0)  # a night ends on the next day
-    if not any(_any_moment(view, _midnight(day, tz), _midnight(day + _ONE, tz) - 1) for day in _each_day(first, reach)):
+    if not _covered(view, TimeSpan(from_us=whole.from_us, to_us=_local_us(reach, tz) - 1)):
         return TimeSpan(problem=f"Nothing was recorded {ref.day if ref.day in {'today', 'yesterday'} else f'on {first.isoformat()}'}.")
     if ref.first is None and not ref.part:
-        return TimeSpan(from_us=from_us, to_us=to_us)
-    return _by_clock(ref, _each_day(first, after)[::-1], now, tz, view)
-
-
-def _each_day(first: date, after: date) -> list[date]:
-    return [first + _ONE * number for number in range((after - first).days)]
+        return whole
+    return _by_clock(ref, _newest_first(first, after - _ONE), now, tz, view)
 
 
 def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: View) -> TimeSpan:
     """The latest of `days` that the clock times or the part of the day fit."""
     if ref.first is None:
         start, end = PARTS[ref.part or "morning"]
-        spans = [TimeSpan(from_us=_local_us(d, start * 3600, tz), to_us=_local_us(d, end * 3600, tz) - 1) for d in days]
+        spans = [TimeSpan(from_us=_local_us(d, tz, start * 3600), to_us=_local_us(d, tz, end * 3600) - 1) for d in days]
         found = next((s for s in spans if _covered(view, s)), None)
         return found or TimeSpan(problem=f'Nothing was recorded in "{ref.said}".')
-    for later_s, note in ((0, ""), (_DAY_S // 2, "read as pm")):
-        if later_s and not ref.first.half_day:
-            continue
-        for day in days:
-            span = _clock_span(ref, day, later_s, tz)
-            if span and _covered(view, span):
-                return msgspec.structs.replace(span, notes=(f'"{ref.said}" is {note}',) if note else ())
+    for later_s, day in product((0, _DAY_S // 2) if ref.first.half_day else (0,), days):
+        span = _clock_span(ref, day, later_s, tz)
+        if span and _covered(view, span):
+            return msgspec.structs.replace(span, notes=(f'"{ref.said}" is read as pm',) if later_s else ())
     if ref.first.offset_s is not None and ref.relation in {"at", "between"}:
         end_s = ref.second.offset_s if ref.second and ref.second.offset_s is not None else ref.first.offset_s
         place = _by_offset((ref.first.offset_s, end_s), view, ref.said)
         if not place.problem:
             return place
-    to_come = _local_us(to_local(now, tz).date(), ref.first.day_s, tz) > now and not ref.day
+    to_come = _local_us(to_local(now, tz).date(), tz, ref.first.day_s) > now and not ref.day
     return TimeSpan(problem=f'Nothing was recorded at "{ref.said}"{", and today that time has not come yet" if to_come else ""}.')
 
 
@@ -237,14 +214,14 @@ def _clock_span(ref: TimeRef, day: date, later_s: int, tz: str) -> TimeSpan | No
     first = ref.first
     if first is None or first.day_s < 0 or first.day_s + later_s >= _DAY_S:
         return None
-    start = _local_us(day, first.day_s + later_s, tz)
+    start = _local_us(day, tz, first.day_s + later_s)
     if ref.second is not None:
-        end = _local_us(day, ref.second.day_s + (later_s if ref.second.half_day else 0), tz)
+        end = _local_us(day, tz, ref.second.day_s + (later_s if ref.second.half_day else 0))
         return TimeSpan(from_us=start, to_us=end if end > start else end + _DAY_S * US)  # 23:50 to 00:10 crosses midnight
     if ref.relation == "before":
-        return TimeSpan(from_us=_midnight(day, tz), to_us=start - 1)
+        return TimeSpan(from_us=_local_us(day, tz), to_us=start - 1)
     if ref.relation == "after":
-        return TimeSpan(from_us=start, to_us=_midnight(day + _ONE, tz) - 1)
+        return TimeSpan(from_us=start, to_us=_local_us(day + _ONE, tz) - 1)
     exact = round(first.exact_s * US)
     if exact >= 900 * US:
         return TimeSpan(from_us=start - exact // 4, to_us=start + exact)
@@ -252,6 +229,10 @@ def _clock_span(ref: TimeRef, day: date, later_s: int, tz: str) -> TimeSpan | No
 
 
 def _covered(view: View, span: TimeSpan) -> bool:
+    """The point was recorded, or the moment nearest to the middle of the stretch lies inside it; else none does."""
     if span.at_us is not None:
         return _recorded(view, span.at_us)
-    return span.from_us is not None and span.to_us is not None and _any_moment(view, span.from_us, span.to_us)
+    if span.from_us is None or span.to_us is None:
+        return False
+    moment = view.nearest((span.from_us + span.to_us) // 2)
+    return moment is not None and span.from_us <= moment.t_us <= span.to_us

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import gzip
 import re
-from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -18,7 +17,8 @@ _LOOKALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "5": "s", "8
 
 NUMBERS = {word: int(value) for word, value in pairs_of("NUMBERS").items()}
 """Number words and their values."""
-_DIGITS = [word for word, value in NUMBERS.items() if value < 10][:10]
+CARDINALS = {word: str(value) for word, value in NUMBERS.items() if not word.endswith(("st", "nd", "rd", "th", "ce"))}
+"""Number words that count ("two", not "second" or "twice"), in figures."""
 
 
 def words(text: str) -> list[str]:
@@ -33,30 +33,11 @@ def content_words(text: str) -> list[str]:
 
 
 def numbered(text: str) -> list[str]:
-    """Words in full ("Dr." is doctor) with their numbers in figures: "forty-one" is 41, and digits said one by one are one code."""
-    made: list[str] = []
-    run: list[str] = []
-    for word in (_IN_FULL.get(word, word) for word in words(text)):
-        if word in _DIGITS or (word == "o" and run) or (len(word) == 1 and word.isdigit()):
-            tens = made[-1] if made and not run else ""
-            digit = str(NUMBERS.get(word, word if word.isdigit() else 0))
-            if tens in _TENS_FIGURES and word != "zero":
-                made[-1] = str(int(tens) + int(digit))
-            else:
-                run.append(digit)
-            continue
-        made += _said_one_by_one(run)
-        run = []
-        made.append(str(NUMBERS[word]) if word in NUMBERS else word)
-    return made + _said_one_by_one(run)
-
-
-_TENS_FIGURES = frozenset(str(10 * n) for n in range(2, 10))
-
-
-def _said_one_by_one(digits: Sequence[str]) -> list[str]:
-    """Three digits or more in a row are one code; of fewer each stands for itself."""
-    return ["".join(digits)] if len(digits) >= 3 else list(digits)
+    """Words in full ("Dr." is doctor) with their numbers in figures: "forty-one" is 41, and three digits or more in a row are one code."""
+    said = " ".join(CARDINALS.get(word) or _IN_FULL.get(word, word) for word in words(text))
+    said = re.sub(r"\b([2-9])0 ([1-9])\b", r"\1\2", said)
+    said = re.sub(r"\b\d(?: [\do])+\b", lambda run: run[0].replace("o", "0").replace(" ", "" if len(run[0]) > 4 else " "), said)  # "5 o 2"
+    return [str(NUMBERS.get(word, word)) for word in said.split()]
 
 
 _ENDING = re.compile(r"(?<=\w{3})(?:'s|ing|ed|es|s|e)$")
@@ -172,10 +153,5 @@ def singular(phrase: str) -> str:
 
 def number_in(text: str) -> int | None:
     """The first number in words or figures, None without one."""
-    found = re.search(r"\d+|[a-z]+", text)
-    for word in re.findall(r"\d+|[a-z]+", text.lower()) if found else ():
-        if word.isdigit():
-            return int(word)
-        if word in NUMBERS:
-            return NUMBERS[word]
-    return None
+    numbers = (int(word) if word.isdigit() else NUMBERS.get(word) for word in re.findall(r"\d+|[a-z]+", text.lower()))
+    return next((number for number in numbers if number is not None), None)
