@@ -31,13 +31,9 @@ def normalise(text: str) -> tuple[str, tuple[str, ...]]:
     made, slips = _respelt(text)
     made = lexicon.rewritten(made, "SHORT", "SOUND", "BY_THE_WAY")
     made = pattern("DEED").sub(lambda match: match[1] + base_meant(match[2]), made)
-    return " ".join(_without_tail(made.strip()).split()) or text.lower(), (*notes, *slips)
-
-
-def _without_tail(text: str) -> str:
-    """Without what is added at the end: "did I lock it, mate, do you reckon?"."""
-    shorter = lexicon.rewritten(text, "TAIL")
-    return text if shorter == text else _without_tail(shorter)
+    while (shorter := lexicon.rewritten(made.strip(), "TAIL")) != made:  # "did I lock it, mate, do you reckon?"
+        made = shorter
+    return " ".join(made.split()) or text.lower(), (*notes, *slips)
 
 
 def _respelt(text: str) -> tuple[str, tuple[str, ...]]:

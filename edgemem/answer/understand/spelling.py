@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import accumulate
 
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.timeref import CALENDAR
@@ -31,6 +31,7 @@ _SELDOM = 51
 """Words that are rarer and in no dictionary are slips that stand in the subtitles."""
 _LEADS = (lexicon.PREPOSITIONS | lexicon.DETERMINERS) - {"her", "his"} | {"how", "when", "where"}
 """Words that run into the next one: "inthe"."""
+_GRAMMAR = lexicon.STOP | lexicon.PERSONS | lexicon.KNOWN | lexicon.VERBS.keys()
 _COMMON = 4000
 """The least frequency of words of grammar, of time and of labels, of which films speak less."""
 _WEIGHT = 3.0
@@ -39,6 +40,7 @@ _BOUNDS = ((4, 1.2, 6.2), (5, 1.3, 5.5), (7, 1.7, 3.4), (_LONGEST, 3.0, 2.5))
 """Up to how many letters, the dearest slip, and the least logarithm of the probability (without a constant) of what was meant."""
 _VOWELS = frozenset("aeiouy")
 _ALIKE = frozenset(["ck", "kc", "cs", "sc", "sz", "zs", "gj", "jg", "fv", "vf", "iy", "yi", "qk", "kq"])
+_SOUND_LIKE_VERBS = frozenset(("by", "here", "where", "were"))
 
 
 @cache
@@ -46,12 +48,7 @@ def _known() -> frozenset[str]:
     """Words of grammar and of time, and the words of labels and their explanations."""
     texts = (text for row in read_table() for text in (row.name, *row.synonyms, *row.hypernyms, row.gloss))
     labels = frozenset(word for text in (*texts, *other_names()) for word in re.findall(r"\b[a-z]{3,}\b", text))
-    return labels | _grammar() | lexicon.STATES | CALENDAR | NUMBERS.keys()
-
-
-@cache
-def _grammar() -> frozenset[str]:
-    return lexicon.STOP | lexicon.PERSONS | lexicon.KNOWN | lexicon.VERBS.keys()
+    return labels | _GRAMMAR | lexicon.STATES | CALENDAR | NUMBERS.keys()
 
 
 @cache
@@ -72,10 +69,11 @@ def _beginning(letter: str) -> list[tuple[str, frozenset[str], float]]:
 @lru_cache(maxsize=4096)
 def repaired(word: str) -> str:
     """The known word that a lower-case word is a slip of, else the word itself."""
-    if not _SHORTEST <= len(word) <= _LONGEST or not (word.isalpha() and word.isascii()) or word in _grammar() or word_classes(word):
-        return word
     if (
-        {word, word.removesuffix("s"), word.removesuffix("es")} & _known()
+        not (_SHORTEST <= len(word) <= _LONGEST and word.isalpha() and word.isascii())
+        or word in _GRAMMAR
+        or word_classes(word)
+        or {word, word.removesuffix("s"), word.removesuffix("es")} & _known()
         or _frequencies().get(word, 0) >= _SELDOM
         or (len(word) >= _NO_SLIP and nouns().find(word)[1])
     ):
@@ -94,7 +92,7 @@ def repaired(word: str) -> str:
                 break
             if abs(len(other) - len(word)) > 2 or len(theirs.symmetric_difference(word)) > 3:
                 continue
-            cost = min(_cost(word, other), 0.3 + _cost(_heard(word), _heard(other)))
+            cost = _least_cost(word, other)
             if cost <= limit + 0.3 * (other in lexicon.STOP) and value - _WEIGHT * cost > best[0]:
                 best = value - _WEIGHT * cost, other
     return best[1]
@@ -106,11 +104,8 @@ def base_meant(word: str) -> str:
     if word in lexicon.VERBS or "VERB" in word_classes(word) or (word in lexicon.STOP and word not in _SOUND_LIKE_VERBS):
         return word
     bases = [base for base in lexicon.PARTICIPLES if base[0] == word[0] and len(base) > 2 and abs(len(base) - len(word)) <= 2]
-    costs = sorted((min(_cost(word, base), 0.3 + _cost(_heard(word), _heard(base))), base) for base in bases)
-    return costs[0][1] if costs and costs[0][0] <= 1.8 else word
-
-
-_SOUND_LIKE_VERBS = frozenset(("by", "here", "where", "were"))
+    cost, base = min(((_least_cost(word, base), base) for base in bases), default=(math.inf, word))
+    return base if cost <= 1.8 else word
 
 
 @lru_cache(maxsize=4096)
@@ -118,15 +113,20 @@ def _heard(word: str) -> str:
     return lexicon.rewritten(word, "HEARD")
 
 
+def _least_cost(slip: str, word: str) -> float:
+    """That of making `slip` of `word` as they are written, or as they are heard."""
+    return min(_cost(slip, word), 0.3 + _cost(_heard(slip), _heard(word)))
+
+
 def _cost(slip: str, word: str) -> float:
     """What it costs to make `slip` of `word`."""
-    before, row = list[float](), [0.0]
-    for j in range(len(word)):
-        row.append(row[-1] + _left_out(word, j))
+    left_out = [_single(word, j, 0.9, 1.2) for j in range(len(word))]
+    before, row = list[float](), [0.0, *accumulate(left_out)]
     for i, letter in enumerate(slip):
-        older, before, row = before, row, [row[0] + _put_in(slip, i)]
+        put_in = _single(slip, i, 1.1, 1.6)
+        older, before, row = before, row, [row[0] + put_in]
         for j, other in enumerate(word):
-            best = min(before[j] + _swapped(letter, other, i), row[j] + _left_out(word, j), before[j + 1] + _put_in(slip, i))
+            best = min(before[j] + _swapped(letter, other, i), row[j] + left_out[j], before[j + 1] + put_in)
             if i and j and letter == word[j - 1] and other == slip[i - 1]:
                 best = min(best, older[j - 1] + 0.8)
             row.append(best)
@@ -134,17 +134,11 @@ def _cost(slip: str, word: str) -> float:
 
 
 def _swapped(letter: str, other: str, i: int) -> float:
-    if letter == other:
-        return 0.0
-    first = 0.0 if i else 1.0
-    if letter in _VOWELS and other in _VOWELS:
-        return 0.9 + first
-    return 0.9 if letter + other in _ALIKE else 1.7 + first
+    if letter == other or letter + other in _ALIKE:
+        return 0.0 if letter == other else 0.9
+    return (0.9 if {letter, other} <= _VOWELS else 1.7) + (0.0 if i else 1.0)
 
 
-def _left_out(word: Sequence[str], j: int) -> float:
-    return 2.5 if not j else 0.6 if word[j] == word[j - 1] else 0.9 if word[j] in _VOWELS else 1.2
-
-
-def _put_in(slip: Sequence[str], i: int) -> float:
-    return 2.5 if not i else 0.6 if slip[i] == slip[i - 1] else 1.1 if slip[i] in _VOWELS else 1.6
+def _single(word: str, i: int, vowel: float, consonant: float) -> float:
+    """What it costs to leave out a letter or to put one in."""
+    return 2.5 if not i else 0.6 if word[i] == word[i - 1] else vowel if word[i] in _VOWELS else consonant

@@ -125,7 +125,7 @@ def duration_s(text: str) -> float:
 
 
 _MINUTES = {"half": 30, "quarter": 15}
-_SPOKEN = re.compile(r"(?:a )?half\b|.* (?:past|to) ")
+_SPOKEN = re.compile(r"(?:a )?(?:(half)|(.+?)(?: minutes?)? (past|to)) (\w+)")
 
 
 def read_clock(text: str) -> Clock | None:
@@ -133,9 +133,10 @@ def read_clock(text: str) -> Clock | None:
     text = text.strip()
     if text.startswith(("noon", "midday", "midnight")):
         return Clock(day_s=0 if text.startswith("midn") else _HALF_DAY_S, exact_s=900)
-    if spoken := re.match(r"(?:a )?(half|quarter|[\w -]+?)(?: minutes?)?(?: (past|to))? (\w+)$", text) if _SPOKEN.match(text) else None:
-        minutes = sum(_MINUTES.get(word) or _number(word) for word in re.split("[ -]", spoken[1])) * (-1 if spoken[2] == "to" else 1)
-        hour = {"noon": 12, "midnight": 24}.get(spoken[3]) or _number(spoken[3])
+    if spoken := _SPOKEN.fullmatch(text):
+        half, counted, side, of = spoken.groups()
+        minutes = sum(_MINUTES.get(word) or _number(word) for word in re.split("[ -]", half or counted)) * (-1 if side == "to" else 1)
+        hour = {"noon": 12, "midnight": 24}.get(of) or _number(of)
         return Clock(day_s=(hour * 3600 + minutes * 60) % _DAY_S, exact_s=60, half_day=True) if 1 <= hour <= 24 else None
     figures = [float(f) for f in re.findall(r"\d+(?:\.\d+)?", text)] or [_number(text.split()[0])]
     hour, minute, second = (*figures, 0.0, 0.0)[:3]
