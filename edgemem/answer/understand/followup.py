@@ -35,23 +35,24 @@ def names_nothing(parsed: Parsed, words: Sequence[str]) -> bool:
 def followed(parsed: Parsed, before: Parsed) -> Parsed:
     """What a follow-up leaves out is as it was in the question before: kind, things, place and time."""
     bare = parsed.kind in {"other", "where"} and not re.search(r"\bwhere\b", parsed.text)
-    step = re.search(r"\b(?:one|time) (before|after)\b|\b(?:any )?(earlier|later)\b", parsed.text)
+    step = re.search(r"\b(?:(?:one|time) (before|after)|(earlier|later))\b", parsed.text)
     things = tuple(thing for thing in parsed.things if not set(thing.split()) <= {*COLOUR_WORDS, *ORDINALS, "one"})
-    place = next((ORDINALS[word] for thing in parsed.things for word in thing.split() if word in ORDINALS and thing not in things), 0)
-    attribute = " ".join(word for thing in parsed.things for word in thing.split() if word in COLOUR_WORDS)
+    attributes = [word for thing in parsed.things if thing not in things for word in thing.split()]
+    colour = " ".join(word for word in attributes if word in COLOUR_WORDS)
+    place = next((ORDINALS[word] for word in attributes if word in ORDINALS), 0)
+    stepped = 0 if step is None else -2 if step[1] == "before" or step[2] == "earlier" else 2
     beside = None if things or parsed.kind == "when" else pattern("BESIDE_IT").search(parsed.text)
     if beside and not before.things:  # "and after that?", where "that" is what was told
         return parsed
     if beside and not bare:  # "what did I see after it"
         relation = cast("Relation", beside[1] if beside[1] in {"before", "after"} else "side")
         return msgspec.structs.replace(parsed, relation=relation, anchors=before.things[:1], place="", clause=beside[0], follows=False)
-    kept = things or tuple(f"{attribute} {thing}".strip() for thing in before.things)
+    kept = things or tuple(f"{colour} {thing}".strip() for thing in before.things)
     anchors = tuple(f"{one} {kept[0]}" if one in ORDINALS and kept else one for one in parsed.anchors)
     replaced = {word for thing in before.things for word in thing.split()}
-    ordinal = parsed.ordinal or place or (({"before": -2, "earlier": -2, "after": 2, "later": 2}[step[1] or step[2]]) if step else 0)
     return msgspec.structs.replace(
         parsed, kind=before.kind if bare else parsed.kind, things=() if anchors else kept, anchors=anchors,
-        ordinal=ordinal, place=parsed.place or before.place,
+        ordinal=parsed.ordinal or place or stepped, place=parsed.place or before.place,
         time=parsed.time or before.time, form=parsed.form or before.form if bare else parsed.form,
         words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if not things or word not in replaced)))), follows=False,
     )  # fmt: skip

@@ -13,23 +13,19 @@ from edgemem.answer.understand.words import figures, words
 
 STRICT = frozenset(("time", "date", "number", "price", "duration", "topic", "code", "colour", "address", "phone"))
 """Forms without which words are no answer."""
-_FORM_OF_KIND: dict[Kind, Form] = {
-    **dict.fromkeys(("yes_no", "how_many", "order", "summary", "list", "command", "how_why"), ""), "who": "name", "how_long": "duration",
-    "where": "place",
-}  # fmt: skip
+_FORM_OF_KIND: dict[Kind, Form] = {"who": "name", "how_long": "duration", "where": "place"}
 _ANYWHERE = frozenset(("colour", "topic", "time", "place", "price"))
 
 
 def form_of(kind: Kind, text: str) -> Form:
     """What the answer must look like; "" where the question does not say or what it asks for was seen."""
-    if kind in _FORM_OF_KIND:
-        return "topic" if kind == "how_why" and text.startswith("why") else _FORM_OF_KIND[kind]
     if kind == "when":
         return "" if pattern("WHEN_SAID").search(text) else "time" if pattern("OF_WHEN time").search(text) else "date"
+    if kind not in {"what", "which", "other"}:
+        return "topic" if kind == "how_why" and text.startswith("why") else _FORM_OF_KIND.get(kind, "")
     head = pattern("WHAT_NOT_WHERE").match(text)
     asked = head[0] if head else text
-    found = next((form for form, asks in patterns("ASKS") if asks.search(text if form in _ANYWHERE else asked)), "")
-    return cast("Form", found)
+    return cast("Form", next((form for form, asks in patterns("ASKS") if asks.search(text if form in _ANYWHERE else asked)), ""))
 
 
 def fits(form: Form, text: str, asked: Collection[str] = ()) -> bool:

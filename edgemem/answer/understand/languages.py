@@ -19,12 +19,11 @@ def language_of(text: str) -> str:
     letters = [c for c in text if c.isalpha()]
     if sum("\u4e00" <= c <= "\u9fff" for c in letters) * 2 > len(letters):
         return "zh"
-    if letters and sum(not c.isascii() and ord(c) > 0x24F for c in letters) * 2 > len(letters):
+    if sum(not c.isascii() and ord(c) > 0x24F for c in letters) * 2 > len(letters):
         return "?"
     tokens = re.findall(r"[\w'-]+", text.lower())
     english = sum(token in lexicon.LANGUAGE_en for token in tokens)
-    score = {
-        name: sum(token in own for token in tokens) + 2 * bool(_MARKS.get(name, set()) & set(text.lower())) for name, own in _SETS.items()
-    }
+    marked = {name for name, marks in _MARKS.items() if marks & set(text.lower())}
+    score = {name: sum(token in own for token in tokens) + 2 * (name in marked) for name, own in _SETS.items()}
     best = max(score, key=lambda name: score[name])
     return best if score[best] > english and score[best] >= 2 else "en"
