@@ -40,18 +40,15 @@ class Asked(Record, frozen=True):
 
 
 _STEMS = {"switch": "turn on", "turn": "turn on", "pick": "pick up", "repair": "fix", "handle": "touch", "interact": "touch"}
-_NO_STEM = frozenset(("use", "touch"))
-"""Verbs that say no more than the type of the relation does."""
 _LAST = re.compile(r"\b(?:the )?(first|last|most recent|latest)(?: time| one)?(?: that| when)?\b")
 _ARTICLE = re.compile(r"^(?:the|a|an|my|our|your|his|her|their|some|any|this|that) ")
 
 
 def read_asked(body: str) -> Asked | None:
     """`body` is a question in lower case, without its time and without "please tell me"; None when it is about something else."""
-    ordinal, plain = 0, body
-    if match := _LAST.search(body):
-        ordinal = 1 if match[1] == "first" else -1
-        plain = " ".join(f"{body[: match.start()]} {body[match.end() :]}".split())
+    ranked = _LAST.search(body)
+    ordinal = 0 if ranked is None else 1 if ranked[1] == "first" else -1
+    plain = " ".join(_LAST.sub(" ", body, count=1).split())
     for name, source in sources("ASKED"):
         wanted, _, kind = cast("tuple[Wanted, str, str]", name.partition(" "))
         if match := re.fullmatch(source, plain):
@@ -67,10 +64,9 @@ def read_statement(clause: str) -> Asked | None:
 
 def _asked(match: re.Match[str], wanted: Wanted, kind: str, ordinal: int) -> Asked | None:
     groups = match.groupdict()
-    first, second = _name(re.sub(r"^it (.+) (?:who|that)$", r"\1", groups.get("p") or "")), _name(groups.get("q"))
+    first, second = _name(groups.get("p")), _name(groups.get("q"))
     if CARRIERS.union({"it"}).intersection(words(groups.get("p") or "")[-1:]):
         return None  # "what did the sign say", "there was a sign, what did it say"
-    about = _bare(groups.get("about") or "")
     if kind.startswith("talk"):
         types = (TALKS_TO, INTERACTS_WITH) if kind == "talk_or_meet" else (TALKS_TO,)
         return Asked(wanted=wanted, types=types, source=first, target=second, ordinal=ordinal)
@@ -81,8 +77,10 @@ def _asked(match: re.Match[str], wanted: Wanted, kind: str, ordinal: int) -> Ask
         target = "" if wanted == "what" or of.startswith(("it ", "them ")) else _name(of)  # "did I eat it in the end"
         if not (target or wanted in {"who", "what"} or (first and wanted != "did")):
             return None  # "did they wash it" names nobody and nothing, "did I eat it" not what
-        return Asked(wanted=wanted, types=types, source=first, target=target, verb="" if stem in _NO_STEM else stem, ordinal=ordinal)
-    return Asked(wanted=wanted, source=first, about=about, ordinal=ordinal)
+        return Asked(
+            wanted=wanted, types=types, source=first, target=target, verb="" if stem in {"use", "touch"} else stem, ordinal=ordinal
+        )
+    return Asked(wanted=wanted, source=first, about=_bare(groups.get("about") or ""), ordinal=ordinal)
 
 
 def same_verb(stem: str, text: str) -> bool:
