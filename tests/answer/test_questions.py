@@ -165,7 +165,6 @@ CLAUSES = [
     ("Which one is older, the piano or the violin?", {"choices": ("piano", "violin"), "things": ("piano", "violin"), "predicate": "older"}),
     ("who left earlier, the boss or the intern", {"kind": "order", "person": "boss; intern", "predicate": "left earlier"}),
     ("Was I sitting or standing?", {"kind": "which", "things": (), "predicate": "sitting or standing"}),
-    ("did I walk or drive to work", {"things": (), "place": "to work", "predicate": "walk or drive"}),
     # states and deeds
     ("how many were green?", {"things": (), "predicate": "green"}),
     ("How many eggs are left in the fridge?", {"predicate": "left", "place": "in the fridge"}),

@@ -53,8 +53,7 @@ def linked_state(clause: Clause, deed: VerbPhrase | None) -> Phrase | None:
     if deed is None or deed.base not in lexicon.LINKING or deed.particle:
         return None
     after = next((phrase for phrase in clause.phrases if phrase.at > deed.at), None)
-    turned = after is not None and after.text in {"left", "right"}
-    is_state = after is not None and not (turned or after.prep or after.named) and "ADJ" in word_classes(after.words[-1])
+    is_state = after is not None and not (after.prep or after.named) and "ADJ" in word_classes(after.words[-1])
     return after if is_state else None
 
 
@@ -63,8 +62,7 @@ def _says_more(deed: VerbPhrase, kind: Kind, placed: bool, state: bool) -> bool:
     sees = deed.base in {"start", "begin", "keep"} and VERBS.get(deed.then) in lexicon.SEEING  # "started seeing"
     more = deed.then or (deed.particle and deed.base not in lexicon.SAYING and (deed.base, deed.particle) != ("look", "at"))
     if more and not sees:
-        laid = deed.base in lexicon.PLACING and deed.particle == "down"
-        return not (laid or (deed.base, deed.particle) == ("end", "up"))
+        return (deed.base, deed.particle) != ("end", "up") and not (deed.base in lexicon.PLACING and deed.particle == "down")
     if sees or (kind == "where" and deed.base in {"find", "disappear", "vanish"}):
         return False
     if deed.base in lexicon.PLACING:
@@ -81,8 +79,6 @@ _SEEN_ONLY = lexicon.SEEING - {"meet", "watch", "find", "record", "film", "catch
 
 
 def _named(deed: VerbPhrase) -> str:
-    if (deed.base, deed.particle) == ("be", "away"):
-        return deed.particle
     if deed.base == "do":
         return "doing" if deed.said == "doing" else "done"
     came = "came" if deed.base == "come" and deed.particle else lexicon.participle(deed.base, deed.said)
@@ -93,7 +89,7 @@ _MORE = re.compile(
     r"\b(?:more|less) (?:than (?:one|once|twice|two|three|\d+)\b|often|\w+(?= than\b|,))|\b(?:more|fewer|less)\b(?=.*\b(?:or|than)\b)"
 )
 _RANK = re.compile(r"\b(first|last|earlier|later|sooner)\b")
-_LIKE = re.compile(r"\b(\w{3,}er) (?:than\b|to the\b)|\b(?:is|was|are|were) (?!there)(?:\w+ )*?(\w{3,}er)\b(?=,|$)|\b(same)\b")
+_LIKE = re.compile(r"\b(\w{3,}er) (?:than\b|to the\b)|\b(?:is|was|are|were) (?!there)(?:\w+ )*?(\w{3,}er)\b(?=,|$)|\b(same|longer)\b")
 
 
 def _compared(text: str, kind: Kind, done: bool) -> str:
@@ -104,21 +100,15 @@ def _compared(text: str, kind: Kind, done: bool) -> str:
     if kind in {"yes_no", "which", "who"} and (more := _MORE.search(text)):
         return more[0] if " than " in more[0] or more[0].endswith("often") else more[0].split()[0]
     found = _LIKE.search(text) if kind in {"yes_no", "which"} else None
-    longer = "longer" if kind in {"yes_no", "which"} and "longer" in tokens_of(text) else ""
-    return longer or (
-        next((group for group in found.groups() if group == "same" or (group and lexicon.is_comparative(group))), "") if found else ""
-    )
+    like = next(filter(None, found.groups())) if found else ""
+    return like if like == "same" or lexicon.is_comparative(like) else ""
 
 
 def either_state(text: str) -> str:
-    """Two states to choose from, as they stand."""
-    text = text.strip()
-    found = re.search(r"\b(\w+) or (?:just )?(\w+)$", text) or re.search(r"(?<=\bi )(\w+) or (\w+)\b", text)
-    if found is None:
-        return ""
-    pair = {found[1], found[2]}
-    doing = all(word in VERBS and (word.endswith("ing") or text[: found.start()].endswith("did i ")) for word in pair)
-    return found[0] if doing or all(word in STATES | {"on", "shut"} or word.endswith("ed") for word in pair) else ""
+    """Two states to choose from, as they stand: "open or shut"."""
+    found = re.search(r"\b(\w+) or (?:just )?(\w+)$", text.strip())
+    states = found is not None and all(word in STATES | {"on", "shut"} or word.endswith(("ed", "ing")) for word in found.groups())
+    return found[0] if found and states else ""
 
 
 def _state(clause: Clause, text: str, kind: Kind) -> str:
@@ -126,8 +116,6 @@ def _state(clause: Clause, text: str, kind: Kind) -> str:
     if clause.state or kind not in {"yes_no", "which", "how_many", "how_why", "what", "how_long"}:
         return clause.state
     tail = tokens_of(text)
-    if kind == "how_long" and tail and tail[-1] in lexicon.PARTICLES:
-        return tail[-1]
     switched = next((word for word, following in pairwise(tail) if word in {"on", "off"} and following in lexicon.PREPOSITIONS), "")
     if kind == "yes_no" and switched:  # "the light on in the hall"
         return switched

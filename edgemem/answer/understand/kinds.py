@@ -23,18 +23,12 @@ def kind_of(plain: str, timeless: str) -> tuple[Kind, str, str]:
         kind = "other"
     if kind == "yes_no" and timeless.endswith(" or"):  # "on saturday or on sunday"
         kind = "which"
-    if kind in {"yes_no", "where", "other"} and _is_statement(timeless):
+    statement = not pattern("ASKING").match(re.sub(r"^(\w+)n't\b", r"\1", pattern("JOINT").sub("", timeless)))
+    if statement and kind in {"yes_no", "where", "other"}:
         return _asked_by(plain, timeless, kind, detail, rest)
     if kind == "yes_no" and (more := _asked_too(plain)):
         return more, "times" if more == "how_many" else "", re.split(r", | and whe(?:re|n)\b", timeless)[0]
     return kind, detail, rest
-
-
-_WORD_OF: dict[Kind, str] = {
-    "where": "where", "when": "when", "how_many": "how many", "how_long": "how", "how_why": "how", "who": "who", "what": "what",
-    "which": "which",
-}  # fmt: skip
-"""The question word that a clause begins with when all that is said about the kind is cut."""
 
 
 def _head(body: str) -> tuple[Kind, str, str]:
@@ -43,25 +37,17 @@ def _head(body: str) -> tuple[Kind, str, str]:
     for name, begin in patterns("HEAD"):
         kind, _, detail = cast("tuple[Kind, str, str]", name.partition(" "))
         if match := begin.match(body):
-            whole = (
-                kind in {"order", "yes_no"}
-                or (" of " in match[0] and detail != "times")
-                or (kind == "which" and "which" not in match[0].split())
-            )
-            if whole or (kind not in {"summary", "list"} and pattern("SUBJECT").match(match[0])):
+            of = (" of " in match[0] and detail != "times") or (kind == "which" and "which" not in match[0].split())
+            if of or kind in {"order", "yes_no"} or (kind not in {"summary", "list"} and pattern("SUBJECT").match(match[0])):
                 return kind, detail, body
-            word = "which" if match[0].startswith("whose") else _WORD_OF.get(kind, "") if pattern("ASKING").match(match[0]) else ""
+            asks = pattern("ASKING").match(match[0]) and re.match(r"how(?: many)?|wh\w+", kind.replace("_", " "))
+            word = "which" if match[0].startswith("whose") else asks[0] if asks else ""
             return kind, detail or next(filter(None, match.groups()), ""), f"{word} {body[match.end() :]}".strip()
     inner = pattern("EMBEDDED").search(body)
     if inner and inner.start():
         kind, detail, rest = _head(body[inner.start() :])
         return kind, detail, f"{body[: inner.start()]} , {rest}"
     return _fragment(body)
-
-
-def _is_statement(body: str) -> bool:
-    """It does not begin like a question."""
-    return not pattern("ASKING").match(re.sub(r"^(\w+)n't\b", r"\1", pattern("JOINT").sub("", body)))
 
 
 def _asked_by(plain: str, body: str, kind: Kind, detail: str, rest: str) -> tuple[Kind, str, str]:
@@ -100,8 +86,4 @@ def _fragment(body: str) -> tuple[Kind, str, str]:
     timed = re.search(r"\b(?:sighting|(?<!\bon )(?<!\bin )time|first|last)\b", body)
     if pattern("STATED").fullmatch(body) and not timed:
         return "yes_no", "", body
-    if noticed := pattern("NOTICED").fullmatch(body):
-        return "list", "", f"which {noticed[1]} did i see"
-    if re.match(r"(?:the )?(?:very )?(?:first|last) things?\b", body):
-        return "what", "", f"what was {body}"
     return "when" if timed else "where" if content(body) else "other", "", body

@@ -9,44 +9,21 @@ import re
 
 import msgspec
 
-from edgemem.answer.understand.asking import (
-    asks_itself,
-    asks_of_it,
-    main_clause,
-    second_question,
-    story_of,
-    two_questions,
-    without_greeting,
-    without_lead,
-    without_vague,
-)
+from edgemem.answer.understand import lexicon
+from edgemem.answer.understand.asking import main_clause, second_question, story_of, two_questions, without_greeting, without_lead
 from edgemem.answer.understand.followup import followed, goes_on, points_back
 from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.kinds import kind_of
 from edgemem.answer.understand.languages import language_of
-from edgemem.answer.understand.lexicon import (
-    ASKING_VERBS,
-    AUXILIARIES,
-    BODY,
-    DETERMINERS,
-    PAIRS,
-    PLACING,
-    PRONOUNS,
-    SAYING,
-    VERBS,
-    is_comparative,
-    is_seeable,
-)
+from edgemem.answer.understand.lexicon import AUXILIARIES, VERBS, is_seeable
 from edgemem.answer.understand.normal import LIMIT_CHARS, normalise, take_quote, take_vague
-from edgemem.answer.understand.people import Asked, read_asked
+from edgemem.answer.understand.people import read_asked
 from edgemem.answer.understand.phrases import Slots, content, noun_phrase, read_slots, wanted_words
 from edgemem.answer.understand.record import Hint, Kind, Parsed
 from edgemem.answer.understand.relations import place_in_row, pointed_relation, take_relation
 from edgemem.answer.understand.timeref import TimeRef, take_time
 from edgemem.answer.understand.wordings import ORDINALS, pattern
-from edgemem.answer.understand.words import singular
 from edgemem.infer.phrase import COLOUR_WORDS
-from edgemem.records import Record
 
 
 def understand(text: str, before: Parsed | None = None) -> Parsed:
@@ -71,9 +48,7 @@ def _command(raw: str, plain: str, body: str) -> Parsed | None:
     command = pattern("COMMAND").match(body)
     if command is None:
         command = pattern("IMPERATIVE").match(body)
-        if any(map(asks_itself, pattern("APART").split(body)[1:])):
-            return None
-        if command is None or VERBS.get(command[1]) != command[1] or command[1] in ASKING_VERBS:
+        if command is None or VERBS.get(command[1]) != command[1] or command[1] in lexicon.ASKING_VERBS:
             return None
     negated = pattern("NOT").match(body) is not None
     time, rest = take_time(re.sub(r"^(?:don't|do not|never) ", "", body) if negated else body[command.start(1) :])
@@ -90,85 +65,61 @@ def _command(raw: str, plain: str, body: str) -> Parsed | None:
     )  # fmt: skip
 
 
-class _Text(Record, frozen=True):
-    """A question in the parts that stand one behind the other."""
-
-    topic: str
-    """What is told in front of it: "the mug"."""
-    story: str
-    """The same where it is a sentence: "I had it here"."""
-    main: str
-    """The clause that asks."""
-    asked: str
-    """The same without its time."""
-    time: TimeRef | None
-    vague: str
-    """A time that has no bounds: "a while ago"."""
-    core: str
-
-
-def _apart(plain: str, body: str) -> _Text:
-    topic, body = main_clause(body)
-    core = _core(plain, f"{topic}, {body}" if topic else body)
-    body, vague = take_vague(without_lead(body))
-    if not vague and pattern("VAGUE").fullmatch(topic):  # "just now, what did he say"
-        topic, vague = "", topic
-    now, then = _while_spoken(body)
-    time, topic, timeless = _times(topic, now)
-    asked = _as_question(timeless + then) or ("" if goes_on(plain) else "what did i see")
-    return _Text(topic=topic, story=story_of(topic), main=body, asked=asked, time=time, vague=vague, core=core)
-
-
 def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
-    text = _apart(plain, body)
-    topic, timeless, vague = text.topic, text.asked, text.vague
+    topic, body = main_clause(body)
+    core = f"{topic}, {body}" if topic else body
+    core = "" if core in plain and len(content(core)) == len(content(plain)) else f"{core}{'?' * plain.endswith('?')}"
+    body, vague = take_vague(without_lead(body))
+    time, topic, timeless = _times(topic, body)
+    story = story_of(topic)  # what is told in front of it, where that is a sentence: "I had it here"
+    timeless = _as_question(timeless) or ("" if goes_on(plain) else "what did i see")
     kind, detail, rest = kind_of(plain, timeless)
     kind = "yes_no" if kind == "where" and "where" not in plain and pattern("TAGGED").search(raw.lower()) else kind
     kind = "what" if kind == "where" and "," not in rest and pattern("RELATION").match(rest) else kind  # "right after the bus sign?"
     rest, relation, anchors, clause = (timeless, "", (), "") if kind == "order" else take_relation(rest, kind)
-    by_topic = not relation and bool(topic) and kind in {"what", "which", "who", "order"}
+    by_topic = pointed_relation(topic, f"{timeless} {vague}") if kind in {"what", "which", "who", "order"} and not relation else None
     if by_topic:
-        relation, anchors, clause = pointed_relation(topic, f"{timeless} {vague}", clause)
-        by_topic, vague = bool(relation), "" if relation else vague
-    about = _meant(read_slots(text.story or topic, raw, "other"), timeless)
-    alone = read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind)
+        (relation, anchors, clause), vague = by_topic, ""
+    about = read_slots(story or topic, raw, "other")
+    alone = read_slots(pattern("MEDIUM").sub(" ", rest), raw, kind)
     if kind in {"when", "how_many"} and alone.verb not in {"", "be"}:  # not "I took my tablets, when was that"
         about = msgspec.structs.replace(about, claim="")
-    own, named = set(alone.things) - ORDINALS.keys(), _with_topic(alone, about, kind, told=bool(text.story), of_it=asks_of_it(timeless))
+    own, named = set(alone.things) - ORDINALS.keys(), _with_topic(alone, about, kind, told=bool(story))
+    if kind == "which" and " or " in named.place and named.verb in lexicon.PLACING and timeless.partition(" ")[0] in AUXILIARIES:
+        kind = "where"  # "did I leave it at work or on the bus"
     parsed = Parsed(
-        kind=kind, text=plain, core=text.core, things=named.things if own or not by_topic else (), place=named.place, verb=named.verb,
-        predicate=named.claim, relation=relation, anchors=anchors, clause=clause, choices=() if anchors else named.choices, time=text.time,
-        negated=_negated(timeless), follows=goes_on(plain) and not by_topic,
+        kind=kind, text=plain, core=core, things=named.things if own or not by_topic else (), place=named.place, verb=named.verb,
+        predicate=named.claim, relation=relation, anchors=anchors, clause=clause, choices=() if anchors else named.choices, time=time,
+        negated=pattern("NOT").search(re.sub(r"^\w+n't\b", "", timeless)) is not None,  # "didn't I ...?" asks whether I did
+        follows=goes_on(plain) and not by_topic,
     )  # fmt: skip
-    parsed = _of_place(_beside(parsed, named), timeless)
-    parsed = _of_two(_of_order(parsed, timeless, raw), () if own else _seeable(about.things), text.main)
+    parsed = _of_order(_beside(parsed, named), timeless, raw)
+    parsed = _of_two(parsed, () if own else _seeable(about.things), body)
     quoted = pattern("NAMED_TEXT").search(rest)
     quote = quote or (quoted[1].strip() if quoted else "")
     parsed = msgspec.structs.replace(parsed, quote=quote, things=(quote,) if quote else _without_chosen(parsed))
     kind, clause = parsed.kind, parsed.clause
     while_ = read_slots(clause, raw, "other")
     asked = timeless.replace(clause or " ", " ") if parsed.relation != "side" else timeless
-    hinted = asked if by_topic or pattern("SAID_MYSELF").search(text.story) else f"{topic} {asked}".strip()
+    hinted = asked if by_topic or pattern("SAID_MYSELF").search(story) else f"{topic} {asked}".strip()
     hint = _hint(hinted, named, kind)
-    if kind in {"when", "how_many"} and hint == "said" and parsed.things and _asks_itself(own, rest, raw, kind):
-        hint = "none"
+    if kind in {"when", "how_many"} and hint == "said" and parsed.things:
+        verb = read_slots(rest.rpartition(" , ")[2], raw, kind).verb
+        seen = verb not in lexicon.SAYING and (own or verb not in {"", "be"})
+        hint = "none" if seen else hint  # "they told me to ask when I saw it", not "he told me to call her, when was that"
+    often = detail == "times" or (detail == "at_once" and pattern("OFTEN").search(plain))  # "the mug, each time: how many"
+    people = read_asked(timeless)
+    bare = people and about.things and not (people.about or people.target)  # "wifi password, what was it they told me"
     parsed = msgspec.structs.replace(
         _pointed(msgspec.structs.replace(parsed, hint=hint), before=bool(about.things)),
         person=named.person or (while_.person if while_.verb or AUXILIARIES & set(clause.split()) else ""),
         form=(kind != "when" and form_of(kind, asked)) or form_of(kind, hinted),
-        words=wanted_words(_whole_text(topic, text.story, timeless), kind),
-        predicate=_predicate(kind, detail, named) or _of_bare(kind, timeless, topic),
-        ordinal=place_in_row(text.core, kind) or place_in_row(plain, kind), counts=_counted(detail, plain),
-        clause=" ".join(filter(None, (clause, vague))), asked=None if quote else _asked_of(timeless, about),
+        words=wanted_words(_whole_text(topic, story, timeless), kind),
+        predicate=_predicate(kind, detail, named), counts="times" if often else "at_once" if detail == "at_once" else "",
+        ordinal=place_in_row(core, kind) or place_in_row(plain, kind),
+        clause=" ".join(filter(None, (clause, vague))), asked=None if quote or bare else people,
     )  # fmt: skip
     return _of_colours(parsed)
-
-
-def _asked_of(timeless: str, about: Slots) -> Asked | None:
-    """What is asked of people; nothing where it names no thing and one stands in front: "wifi password, what was it they told me"."""
-    asked = read_asked(without_lead(timeless))
-    bare = asked is not None and not (asked.about or asked.target)
-    return None if bare and about.things else asked
 
 
 def _beside(parsed: Parsed, named: Slots) -> Parsed:
@@ -184,35 +135,26 @@ def _of_order(parsed: Parsed, timeless: str, raw: str) -> Parsed:
     order = pattern("BEFORE_OR_AFTER").search(timeless) if parsed.kind == "order" else None
     if order is None:
         return parsed
-    own = () if timeless[order.end() :].strip() else read_slots(timeless[: order.start()], raw, "order").things
-    if own:  # "the dog and the cat, did the cat come before or after"
-        return msgspec.structs.replace(parsed, things=own[:1], anchors=tuple(one for one in parsed.things if one != own[0])[:1], choices=())
     clause = timeless[order.start() :] if pattern("TOLD").match(timeless[order.end() :].strip()) else ""
     at = len(read_slots(timeless[: order.start()], raw, "order").things) if clause else 1
     things, anchors = parsed.things[:at], parsed.things[at : at + 1]
     return msgspec.structs.replace(parsed, clause=clause, things=things, anchors=anchors, choices=() if anchors else parsed.choices)
 
 
-def _of_place(parsed: Parsed, timeless: str) -> Parsed:
-    """Asks where, with a choice of places: "did I leave it at work or on the bus"."""
-    chosen = parsed.kind == "which" and " or " in parsed.place and parsed.verb in PLACING
-    return msgspec.structs.replace(parsed, kind="where") if chosen and timeless.partition(" ")[0] in AUXILIARIES else parsed
-
-
 def _of_colours(parsed: Parsed) -> Parsed:
     """Asks which of two colours a thing has: "is the mug white or blue"."""
     first, _, thing = parsed.target.partition(" ")
-    if parsed.kind != "which" or not thing or not COLOUR_WORDS.keys() >= {first, parsed.predicate}:
+    either = {first, parsed.predicate}
+    if parsed.kind != "which" or not thing or not COLOUR_WORDS.keys() >= either:
         return parsed
-    words = tuple(word for word in parsed.words if word not in {first, parsed.predicate})
-    things, either = (thing, *parsed.things[1:]), f"{first} or {parsed.predicate}"
-    return msgspec.structs.replace(parsed, form="colour", things=things, predicate=either, words=words)
+    things, words = (thing, *parsed.things[1:]), tuple(word for word in parsed.words if word not in either)
+    return msgspec.structs.replace(parsed, form="colour", things=things, predicate=f"{first} or {parsed.predicate}", words=words)
 
 
 def _of_two(parsed: Parsed, before: tuple[str, ...], body: str) -> Parsed:
     """The order of two things that are named, here or before: "tomato, pear, who came earlier"."""
-    compared = parsed.anchors or is_comparative(parsed.predicate)
-    if parsed.kind not in _OF_TWO or compared or not pattern("RANKED").search(body):
+    compared = parsed.anchors or lexicon.is_comparative(parsed.predicate)
+    if parsed.kind not in {"what", "which", "who", "where", "yes_no"} or compared or not pattern("RANKED").search(body):
         return parsed
     choices = parsed.choices or before
     return msgspec.structs.replace(parsed, choices=choices, kind="order" if len(choices) == 2 else parsed.kind)
@@ -224,21 +166,13 @@ def _whole_text(topic: str, story: str, timeless: str) -> str:
     return " ".join((*(part for part in topic.split(" , ") if bare or noun_phrase(part)), timeless)).strip()
 
 
-def _while_spoken(body: str) -> tuple[str, str]:
-    """Apart what they said then: a time in it is no time of the question."""
-    told = pattern("WHILE").search(body)
-    if told and pattern("SPOKEN_OF").search(body, told.end()) and pattern("SEEN").search(body, 0, told.start()):
-        return body[: told.start()], body[told.start() :]
-    return body, ""
-
-
 def _as_question(body: str) -> str:
     """The same for an attribute that is named alone: "serial number of the router"."""
     asked_of = pattern("ASKED_OF").match(body)
     if asked_of is None:
         return body
     of = body[asked_of.end() :].split()
-    known = of[0] in DETERMINERS | PRONOUNS or any(word.endswith("'s") for word in of[:3])
+    known = of[0] in lexicon.DETERMINERS | lexicon.PRONOUNS or any(word.endswith("'s") for word in of[:3])
     return " ".join(("what is", *(() if known else ("the",)), *of))
 
 
@@ -248,17 +182,7 @@ def _without_chosen(parsed: Parsed) -> tuple[str, ...]:
     return tuple(one for one in mine if not any(choice.endswith(f" {one}") for choice in parsed.choices))
 
 
-def _asks_itself(own: set[str], rest: str, raw: str, kind: Kind) -> bool:
-    """Asks of what was seen, whoever told to ask: "they told me to ask when I saw it", not "he told me to call her, when was that"."""
-    verb = read_slots(rest.rpartition(" , ")[2], raw, kind).verb
-    return verb not in SAYING and bool(own or verb not in {"", "be"})
-
-
-_OF_TWO = frozenset(("what", "which", "who", "where", "yes_no"))
-"""Kinds of a question that names two things and asks for their order."""
-
-
-def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool, of_it: bool) -> Slots:
+def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
     """With what stands before the question: "the mug, where is it"; of a sentence ("I had it here, but where ...") only its things."""
     about = msgspec.structs.replace(about, things=_seeable(about.things))
     if about.things and kind in {"when", "where", "how_many"}:
@@ -267,7 +191,7 @@ def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool, of_it: bo
     person = about.person if about.person and named.person in {"he", "she", "him", "her"} else named.person or about.person
     if told:
         met = about.claim if kind == "who" and named.verb in {"", "be"} and not named.things else ""
-        of_story = (*things, *about.things[:of_it]) or about.things[: 2 if kind in {"which", "order"} else 1]
+        of_story = things or about.things[: 2 if kind in {"which", "order"} else 1]
         return msgspec.structs.replace(named, things=of_story, person=person, claim=named.claim or met)
     told_of = about.claim if about.things or about.person else ""
     return msgspec.structs.replace(
@@ -277,24 +201,16 @@ def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool, of_it: bo
     )  # fmt: skip
 
 
-def _meant(about: Slots, asked: str) -> Slots:
-    """With what "they" may stand for as the first thing: "I had a pan and some scissors here, where are they"."""
-    if not re.search(r"\b(?:they|them|those|these)\b", asked):
-        return about
-    things = sorted(about.things, key=lambda one: singular(one) == one and one.split()[-1] not in PAIRS)
-    return msgspec.structs.replace(about, things=tuple(things))
-
-
 def _seeable(things: tuple[str, ...]) -> tuple[str, ...]:
     """Without what cannot be seen and parts of the body, where another is named: "I could have sworn there was a mouse"."""
-    return tuple(one for one in things if is_seeable(one) and one.partition(" with ")[0].rpartition(" ")[2] not in BODY) or things
+    return tuple(one for one in things if is_seeable(one) and one.partition(" with ")[0].rpartition(" ")[2] not in lexicon.BODY) or things
 
 
 def _pointed(parsed: Parsed, *, before: bool) -> Parsed:
     """Without words for when it was ("the minute", "my first look"); where it was seen, without what cannot be seen."""
     if parsed.kind not in {"when", "where", "how_many"}:
         return parsed
-    named = tuple(without_vague(one) for one in parsed.things if not pattern("VAGUE_THING").fullmatch(one)) or parsed.things
+    named = tuple(one for one in parsed.things if not pattern("VAGUE_THING").fullmatch(one)) or parsed.things
     seen = parsed.hint in {"none", "seen"} and (parsed.kind == "when" or (parsed.kind == "where" and before))
     return msgspec.structs.replace(parsed, things=_seeable(named) if seen and len(named) > 1 else named)
 
@@ -306,29 +222,11 @@ def _predicate(kind: Kind, detail: str, named: Slots) -> str:
     return named.attribute or (detail if detail not in {"times", "at_once", "price"} else "") or named.claim
 
 
-def _counted(detail: str, plain: str) -> str:
-    """What is counted: how often it was there, where a text says so anywhere ("the mug, each time: how many"), or how many at once."""
-    often = detail == "at_once" and pattern("OFTEN").search(plain)
-    return "times" if often else detail if detail in {"times", "at_once"} else ""
-
-
-def _core(plain: str, asked: str) -> str:
-    """What of the text asks, "" where nothing was left out."""
-    return "" if asked in plain and len(content(asked)) == len(content(plain)) else f"{asked}{'?' * plain.endswith('?')}"
-
-
-def _of_bare(kind: Kind, timeless: str, topic: str) -> str:
-    """What "does it?" asks whether it is so: the last that was told."""
-    bare = kind == "yes_no" and re.fullmatch(r"\w+(?:n't)? (?:it|that|this|they|he|she|i|we)", timeless)
-    return " ".join(content(topic.rpartition(" , ")[2])) if bare else ""
-
-
 def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
     """The time of the question or of what stands before it, and both without it. Compared are two: "this week than last week"."""
     time, timeless = take_time(body)
-    kept = time is not None and (f"for {time.said}" in body or f"{time.said}'s " in body)  # "which film is it for tonight"
-    if time is not None and kept and pattern("TO_COME").search(time.said):
-        time = None
+    if time and (f"for {time.said}" in body or f"{time.said}'s " in body) and pattern("TO_COME").search(time.said):
+        time = None  # "which film is it for tonight"
     if topic and time is None and not story_of(topic):
         told, topic = take_time(topic)
         time = None if told and pattern("TO_COME").search(told.said) and re.search(r"\b(?:was|were|did)\b", body) else told
@@ -343,14 +241,7 @@ def _hint(text: str, named: Slots, kind: Kind) -> Hint:
     says_text = pattern("SAYS_TEXT").search(text) is not None
     if pattern("SAID").search(text) and not says_text and not pattern("NO_SPEAKER").search(text):
         return "read" if named.written else "said"
-    carried = pattern("STANDS_ON").search(text) or (
-        kind in {"what", "which", "who", "how_why", "other"} and pattern("CARRIED").search(text)
-    )
-    if says_text or pattern("READ").search(text) or carried:
+    carried = kind in {"what", "which", "who", "how_why", "other"} and pattern("CARRIED").search(text)
+    if says_text or carried or pattern("READ").search(text) or pattern("STANDS_ON").search(text):
         return "read"
     return "seen" if pattern("SEEN").search(text) and not named.claim.endswith(" seen") else "read" if named.written else "none"
-
-
-def _negated(body: str) -> bool:
-    """Whether it is denied: "didn't I ...?" asks whether I did; "have I not", "never" and "no milk" ask whether not."""
-    return pattern("NOT").search(re.sub(r"^\w+n't\b", "", body)) is not None

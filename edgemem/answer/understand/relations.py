@@ -13,21 +13,14 @@ from edgemem.answer.understand.wordings import ORDINALS, pattern
 def place_in_row(text: str, kind: Kind) -> int:
     """What a text says about it: 1 = first, -1 = last, 0 = nothing. Of two the second and the later one is the last."""
     found = pattern("ORDINAL").finditer(text)
-    match = next((m for m in found if kind == "order" or m[1] not in _COMPARED or re.match(r" one\b", text[m.end() :])), None)
-    if match and match[1] == "second" and kind == "order":
-        return -1
-    if (
-        match is None
-        or (kind == "how_long" and re.search(r"\blast\W*$", text))
-        or pattern("LAST_FEW").search(text)
-        or (match[1] == "second" and kind not in {"when", "where", "which"})
-    ):
+    two = {"earlier", "later", "sooner"} if kind != "order" else set[str]()  # they compare, unless it is "the later one"
+    match = next((m for m in found if m[1] not in two or re.match(r" one\b", text[m.end() :])), None)
+    lasts = kind == "how_long" and re.search(r"\blast\W*$", text)
+    if match is None or lasts or (match[1] != "second" and pattern("LAST_FEW").search(text)):
         return 0
+    if match[1] == "second":
+        return {"order": -1, "when": 2, "where": 2, "which": 2}.get(kind, 0)
     return ORDINALS[match[1]]
-
-
-_COMPARED = frozenset(("earlier", "later", "sooner"))
-"""They tell the place in a row of two that are compared, or as "the later one"."""
 
 
 def take_ordinal(text: str) -> tuple[int, str]:
@@ -45,10 +38,7 @@ def take_relation(body: str, kind: Kind) -> tuple[str, Relation, tuple[str, ...]
             return body[: match.start()], "between", anchors, match[0]
     if match := pattern("RELATION").search(body):
         word: Relation = "before" if match[1] in {"before", "prior to", "ahead of", "until", "preceded"} else "after"
-        head, tail, main = body[: match.start()].strip(" ,"), body[match.end() :], ""
-        if re.search(r"\b(?:was|is) it\b", head):  # "was it after the tree that I had the duck?"
-            tail, _, main = tail.partition(" that ")
-        head = f"{head} {main}".strip()
+        head, tail = body[: match.start()].strip(" ,"), body[match.end() :]
         if anchor := _anchor(tail):
             return head, word, (anchor,), f"{match[0]}{tail}"
         return head, "", (), body[match.start() :]
@@ -58,11 +48,11 @@ def take_relation(body: str, kind: Kind) -> tuple[str, Relation, tuple[str, ...]
     return body, "", (), ""
 
 
-def pointed_relation(topic: str, asked: str, clause: str) -> tuple[Relation, tuple[str, ...], str]:
+def pointed_relation(topic: str, asked: str) -> tuple[Relation, tuple[str, ...], str] | None:
     """When it was by what is told in front: "the bus went by, what came right after it"."""
     pointed, named = pattern("POINTED").search(asked), mentioned(topic)[-1:]
     if not pointed or not named:
-        return "", (), clause
+        return None
     return "before" if (pointed[1] or pointed[0]).startswith(("before", "ahead", "previous")) else "after", named, pointed[0]
 
 
