@@ -58,7 +58,7 @@ def main_clause(body: str) -> tuple[str, str]:
 
     def found(name: str, texts: list[str]) -> list[int]:
         fit = [i for i, one in enumerate(texts) if pattern(name).match(one)]
-        return [i for i in fit if parts[i] not in cried] or fit
+        return [i for i in fit if parts[i] not in cried] or fit  # what is cried asks only where nothing else does
 
     asks = found("ASKING", parts)
     if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[0]):
