@@ -30,10 +30,8 @@ def without_greeting(body: str) -> str:
 def _is_sound(part: str) -> bool:
     """An unknown word that only calls for attention: "uff", "okay baba"."""
     unknown = [word for word in part.split() if word not in lexicon.FILLER]
-    known = (
-        word in lexicon.KNOWN | STOP | lexicon.FIRST_NAMES or word_classes(word) or nouns().senses(word) or not word.isalpha()
-        for word in unknown
-    )
+    words = lexicon.KNOWN | STOP | lexicon.FIRST_NAMES
+    known = (word in words or word_classes(word) or nouns().senses(word) or not word.isalpha() for word in unknown)
     return 0 < len(unknown) <= 2 and not any(known)
 
 
@@ -125,13 +123,13 @@ def _names_thing(part: str) -> bool:
 
 def _is_reason(part: str) -> bool:
     """Why it is asked, or what somebody does now or will do: "in case he asks", "my son needs it"."""
-    doing = pattern("MEANWHILE_OF").match(part)
+    doing = None if _asks(part) else pattern("MEANWHILE_OF").match(part)
     verb, *after = (doing[2] or "is", *tokens_of(part[doing.end() :])[:1]) if doing else ("",)
-    if _asks(part):
-        return False
     if doing and doing["thing"] and verb in {"is", "are"}:  # "my heel is bleeding", not "our car is beside the pillar"
         return any(word.endswith("ing") for word in after)
-    return pattern("REASON").match(part) is not None or (verb not in lexicon.FACTS and any(map(_is_now, (verb, *after))))
+    return (pattern("REASON").match(part) is not None and not _asks(part)) or (
+        verb not in lexicon.FACTS and any(map(_is_now, (verb, *after)))
+    )
 
 
 def _is_begun(part: str) -> bool:

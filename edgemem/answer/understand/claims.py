@@ -60,9 +60,10 @@ def linked_state(clause: Clause, deed: VerbPhrase | None) -> Phrase | None:
 def _says_more(deed: VerbPhrase, kind: Kind, placed: bool, state: bool) -> bool:
     """A deed that is more than seeing, saying, being there or putting somewhere."""
     sees = deed.base in {"start", "begin", "keep"} and VERBS.get(deed.then) in lexicon.SEEING  # "started seeing"
-    more = deed.then or (deed.particle and deed.base not in lexicon.SAYING and (deed.base, deed.particle) != ("look", "at"))
+    verb = (deed.base, deed.particle)
+    more = deed.then or (deed.particle and deed.base not in lexicon.SAYING and verb not in {("look", "at"), ("be", "away")})
     if more and not sees:
-        return (deed.base, deed.particle) != ("end", "up") and not (deed.base in lexicon.PLACING and deed.particle == "down")
+        return verb != ("end", "up") and not (deed.base in lexicon.PLACING and deed.particle == "down")
     if sees or (kind == "where" and deed.base in {"find", "disappear", "vanish"}):
         return False
     if deed.base in lexicon.PLACING:
@@ -112,14 +113,14 @@ def either_state(text: str) -> str:
 
 
 def _state(clause: Clause, text: str, kind: Kind) -> str:
-    """The state of a thing, as it was found in its place or as any word that is one."""
+    """The state of a thing, as it was found in its place or as any word that is one: "on" of "the light on in the hall"."""
     if clause.state or kind not in {"yes_no", "which", "how_many", "how_why", "what", "how_long"}:
         return clause.state
     tail = tokens_of(text)
     switched = next((word for word, following in pairwise(tail) if word in {"on", "off"} and following in lexicon.PREPOSITIONS), "")
-    if kind == "yes_no" and switched:  # "the light on in the hall"
-        return switched
-    states = (word for before, word in pairwise(["", *tail]) if word in STATES and before not in {"the", "my", "our"})
-    return next((word for word in reversed(list(states)) if word not in {"same", "still", "own"}), "") or (
-        tail[-1] if tail and tail[-1] in {"on", "off"} and not clause.deeds and (kind == "yes_no" or len(clause.phrases) == 1) else ""
-    )
+    told = STATES - {"same", "still", "own"}
+    states = [word for before, word in pairwise(["", *tail]) if word in told and before not in {"the", "my", "our"}]
+    particles = lexicon.PARTICLES if kind == "how_long" else {"on", "off"}
+    alone = kind == "how_long" or (not clause.deeds and (kind == "yes_no" or len(clause.phrases) == 1))
+    last = tail[-1] if tail and alone and tail[-1] in particles else ""
+    return (switched if kind == "yes_no" else "") or next(reversed(states), "") or last
