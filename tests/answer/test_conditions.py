@@ -640,6 +640,7 @@ def test_times_of_a_walk_and_of_a_recording() -> None:
         ("What was in front of me at 8:10:30?", {"kind": "what", "things": (), "verb": "see"}),
         ("The thing I saw right after the husky, what was it?", {"kind": "what", "relation": "after", "anchors": ("husky",), "things": ()}),
         ("Which birds did I see, in the order they came?", {"kind": "which", "things": ("birds",), "predicate": ""}),
+        ("Instruments I noticed?", {"kind": "list", "things": ("instruments",)}),
         ("Coffee was 5 euros, I believe?", {"kind": "yes_no"}),
         ("When did the first bird of the walk show up?", {"kind": "when", "things": ("bird",)}),
         ("Tell me the story of the last two minutes.", {"kind": "summary", "things": ()}),

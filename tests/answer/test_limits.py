@@ -350,6 +350,15 @@ def test_who_asks_for_a_name_or_an_amount_is_told_one() -> None:
         assert statements.may_tell(named, said("My brother is called Tom"))
         assert statements.may_tell(named, words("BAKERY")), "signs are in capitals"
     assert statements.may_tell(Parsed(kind="what", predicate="title"), said("we watch a film"))
+    cat = "Their cat is called"
+    for predicate, text, may in (
+        ("breed", "Rocky.", False),
+        ("", "Rocky.", True),
+        ("breed", "Rocky, a Siamese.", True),
+        ("breed", "Tom.", True),
+    ):
+        asked = Parsed(kind="what", text="what breed is rocky?", predicate=predicate)
+        assert statements.may_tell(asked, said(f"{cat} {text}")) is may, text
 
 
 def test_a_sign_may_say_the_state_of_what_it_names_but_not_what_i_did() -> None:

@@ -174,6 +174,7 @@ USE, DO = "USES INTERACTS_WITH", "INTERACTS_WITH USES"
         ("did they wash it", None),
         ("did i eat it in the end", None),
         ("did i eat that", None),
+        ("was it daniel who told me about the rent", asked("did", "", "daniel", about="rent")),
         ("when did she wash it", None),
         ("who washed it", asked("who", DO, verb="wash")),
         ("what number does he wear", None),

@@ -85,10 +85,15 @@ def _of_another(p: Parsed, one: Candidate) -> bool:
 
 
 def _of_other_things(p: Parsed, one: Candidate) -> bool:
-    """A sign with the price of something else, or, where it is asked what somebody wore or held, words that do not say it."""
+    """A sign with the price of something else, the name alone where more is asked of who has it ("what breed is Rocky"), or, where it is
+    asked what somebody wore or held, words that do not say it.
+    """
     line, things = line_of(one.text), [word for thing in p.things for word in words(thing) if word not in ATTRIBUTES | CARRIERS]
     if p.form == "price" and one.channel == "text":
         return not (any(best_word(word, line) for word in things) if things else pattern("MONEY").search(one.text))
+    told = re.search(r"\b(?:called|named|name is) ([\w-]+)\W*$", one.text.lower())
+    if told and p.predicate in ATTRIBUTES - _NAMED and told[1] in words(p.text):
+        return True
     return p.kind == "what" and not p.form and p.verb in WORN and all(VERBS.get(word) != p.verb for word in line.words)
 
 

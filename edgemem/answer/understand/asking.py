@@ -66,7 +66,8 @@ def main_clause(body: str) -> tuple[str, str]:
     first = next((fit[0] for fit in (found("WH", bare), found("ASKING", begins), found("TOLD_TO", bare)) if fit), 0)
     asked = pattern("SECOND").split(pattern("JOINT").sub("", ", ".join(parts[first:])))[0]
     topic = " , ".join(parts[:first])
-    return (topic if content(topic) or take_time(topic)[0] else "", asked)
+    told = content(topic) or take_time(topic)[0] or pattern("VAGUE").fullmatch(topic)
+    return (topic if told else "", asked)
 
 
 def second_question(text: str, core: str) -> str:
@@ -153,7 +154,7 @@ def _trimmed(words: Sequence[str]) -> Sequence[str]:
     """Without stop words in front of it and vague words at its end: "the toucan tally"."""
     while words and words[0] in STOP:
         words = words[1:]
-    while words and _is_vague(words[-1]):
+    while words and _is_vague(words[-1]) and not (len(words) > 1 and nouns().senses(" ".join(words[-2:]))):  # not "drill bit"
         words = words[:-1]
     return words
 

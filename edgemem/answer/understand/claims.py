@@ -53,8 +53,9 @@ def linked_state(clause: Clause, deed: VerbPhrase | None) -> Phrase | None:
     if deed is None or deed.base not in lexicon.LINKING or deed.particle:
         return None
     after = next((phrase for phrase in clause.phrases if phrase.at > deed.at), None)
-    is_state = after is not None and not (after.prep or after.named) and "ADJ" in word_classes(after.words[-1])
-    return after if is_state else None
+    if after is None or after.prep or after.named or after.text in {"left", "right"}:  # "turned left"
+        return None
+    return after if "ADJ" in word_classes(after.words[-1]) else None
 
 
 def _says_more(deed: VerbPhrase, kind: Kind, placed: bool, state: bool) -> bool:

@@ -86,4 +86,8 @@ def _fragment(body: str) -> tuple[Kind, str, str]:
     timed = re.search(r"\b(?:sighting|(?<!\bon )(?<!\bin )time|first|last)\b", body)
     if pattern("STATED").fullmatch(body) and not timed:
         return "yes_no", "", body
+    if noticed := pattern("NOTICED").fullmatch(body):
+        return "list", "", f"which {noticed[1]} did i see"
+    if re.match(r"(?:the )?(?:very )?(?:first|last) things?\b", body):
+        return "what", "", f"what was {body}"
     return "when" if timed else "where" if content(body) else "other", "", body

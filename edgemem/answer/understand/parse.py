@@ -70,6 +70,8 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     core = f"{topic}, {body}" if topic else body
     core = "" if core in plain and len(content(core)) == len(content(plain)) else f"{core}{'?' * plain.endswith('?')}"
     body, vague = take_vague(without_lead(body))
+    if not vague and pattern("VAGUE").fullmatch(topic):  # "just now, what did he say"
+        topic, vague = "", topic
     time, topic, timeless = _times(topic, body)
     story = story_of(topic)  # what is told in front of it, where that is a sentence: "I had it here"
     timeless = _as_question(timeless) or ("" if goes_on(plain) else "what did i see")
@@ -84,7 +86,8 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     alone = read_slots(pattern("MEDIUM").sub(" ", rest), raw, kind)
     if kind in {"when", "how_many"} and alone.verb not in {"", "be"}:  # not "I took my tablets, when was that"
         about = msgspec.structs.replace(about, claim="")
-    own, named = set(alone.things) - ORDINALS.keys(), _with_topic(alone, about, kind, told=bool(story))
+    of_it = pattern("PLACE_OF_IT").search(timeless) is not None  # "which drawer is it in"
+    own, named = set(alone.things) - ORDINALS.keys(), _with_topic(alone, about, kind, told=bool(story), of_it=of_it)
     if kind == "which" and " or " in named.place and named.verb in lexicon.PLACING and timeless.partition(" ")[0] in AUXILIARIES:
         kind = "where"  # "did I leave it at work or on the bus"
     parsed = Parsed(
@@ -135,6 +138,9 @@ def _of_order(parsed: Parsed, timeless: str, raw: str) -> Parsed:
     order = pattern("BEFORE_OR_AFTER").search(timeless) if parsed.kind == "order" else None
     if order is None:
         return parsed
+    own = () if timeless[order.end() :].strip() else read_slots(timeless[: order.start()], raw, "order").things
+    if own:  # "the dog and the cat, did the cat come before or after"
+        return msgspec.structs.replace(parsed, things=own[:1], anchors=tuple(one for one in parsed.things if one != own[0])[:1], choices=())
     clause = timeless[order.start() :] if pattern("TOLD").match(timeless[order.end() :].strip()) else ""
     at = len(read_slots(timeless[: order.start()], raw, "order").things) if clause else 1
     things, anchors = parsed.things[:at], parsed.things[at : at + 1]
@@ -182,7 +188,7 @@ def _without_chosen(parsed: Parsed) -> tuple[str, ...]:
     return tuple(one for one in mine if not any(choice.endswith(f" {one}") for choice in parsed.choices))
 
 
-def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
+def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool, of_it: bool) -> Slots:
     """With what stands before the question: "the mug, where is it"; of a sentence ("I had it here, but where ...") only its things."""
     about = msgspec.structs.replace(about, things=_seeable(about.things))
     if about.things and kind in {"when", "where", "how_many"}:
@@ -191,7 +197,7 @@ def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
     person = about.person if about.person and named.person in {"he", "she", "him", "her"} else named.person or about.person
     if told:
         met = about.claim if kind == "who" and named.verb in {"", "be"} and not named.things else ""
-        of_story = things or about.things[: 2 if kind in {"which", "order"} else 1]
+        of_story = (*things, *about.things[:of_it]) or about.things[: 2 if kind in {"which", "order"} else 1]
         return msgspec.structs.replace(named, things=of_story, person=person, claim=named.claim or met)
     told_of = about.claim if about.things or about.person else ""
     return msgspec.structs.replace(

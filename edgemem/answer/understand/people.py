@@ -64,7 +64,7 @@ def read_statement(clause: str) -> Asked | None:
 
 def _asked(match: re.Match[str], wanted: Wanted, kind: str, ordinal: int) -> Asked | None:
     groups = match.groupdict()
-    first, second = _name(groups.get("p")), _name(groups.get("q"))
+    first, second = _name(re.sub(r"^it (.+) (?:who|that)$", r"\1", groups.get("p") or "")), _name(groups.get("q"))
     if CARRIERS.union({"it"}).intersection(words(groups.get("p") or "")[-1:]):
         return None  # "what did the sign say", "there was a sign, what did it say"
     if kind.startswith("talk"):

@@ -38,7 +38,10 @@ def take_relation(body: str, kind: Kind) -> tuple[str, Relation, tuple[str, ...]
             return body[: match.start()], "between", anchors, match[0]
     if match := pattern("RELATION").search(body):
         word: Relation = "before" if match[1] in {"before", "prior to", "ahead of", "until", "preceded"} else "after"
-        head, tail = body[: match.start()].strip(" ,"), body[match.end() :]
+        head, tail, main = body[: match.start()].strip(" ,"), body[match.end() :], ""
+        if re.search(r"\b(?:was|is) it\b", head):  # "was it after the tree that I had the duck?"
+            tail, _, main = tail.partition(" that ")
+        head = f"{head} {main}".strip()
         if anchor := _anchor(tail):
             return head, word, (anchor,), f"{match[0]}{tail}"
         return head, "", (), body[match.start() :]
