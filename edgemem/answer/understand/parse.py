@@ -72,9 +72,10 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     body, vague = take_vague(without_lead(body))
     if not vague and pattern("VAGUE").fullmatch(topic):  # "just now, what did he say"
         topic, vague = "", topic
-    time, topic, timeless = _times(topic, body)
+    now, then = _while_spoken(body)
+    time, topic, timeless = _times(topic, now)
     story = story_of(topic)  # what is told in front of it, where that is a sentence: "I had it here"
-    timeless = _as_question(timeless) or ("" if goes_on(plain) else "what did i see")
+    timeless = _as_question(timeless + then) or ("" if goes_on(plain) else "what did i see")
     kind, detail, rest = kind_of(plain, timeless)
     kind = "yes_no" if kind == "where" and "where" not in plain and pattern("TAGGED").search(raw.lower()) else kind
     kind = "what" if kind == "where" and "," not in rest and pattern("RELATION").match(rest) else kind  # "right after the bus sign?"
@@ -170,6 +171,14 @@ def _whole_text(topic: str, story: str, timeless: str) -> str:
     """The question with what stands before it; of a story only the parts that name something ("I should be ashamed to get it wrong")."""
     bare = not story or not content(timeless)
     return " ".join((*(part for part in topic.split(" , ") if bare or noun_phrase(part)), timeless)).strip()
+
+
+def _while_spoken(body: str) -> tuple[str, str]:
+    """Apart what they said then: a time in it is no time of the question."""
+    told = pattern("WHILE").search(body)
+    if told and pattern("SPOKEN_OF").search(body, told.end()) and pattern("SEEN").search(body, 0, told.start()):
+        return body[: told.start()], body[told.start() :]
+    return body, ""
 
 
 def _as_question(body: str) -> str:
