@@ -327,6 +327,8 @@ def test_what_tells_a_thing_shown() -> None:
     assert match.features(CUP, [], best) == Features(firing=0.8, support=0.0, again=0.0, likeness=1.0)
     even = LabelQuery(labels={"cup": 0.05}, objects={"cup": 0.5})
     assert match.features(even, seen, best).firing == 0.05, "ten times likelier is not enough for an object"
+    other = LabelQuery(labels={"cup": 0.05, "vase": 0.001}, objects={"cup": 0.5})
+    assert match.features(other, seen, best).firing == 0.05, "the likeliest of the labels counts"
     assert match.features(LabelQuery(labels={}, objects={"cup": 0.5}), seen, best).firing == 0.5
 
 

@@ -375,6 +375,15 @@ def test_words_that_were_said_are_told_by_the_hint_or_by_the_verb(hint: str, ver
     assert "Buy rice." in told.text
 
 
+def test_how_far_before_or_after_is_said_in_words_and_never_beyond_what_a_time_can_hold() -> None:
+    for clause, far_us in (
+        ("ten minutes before the bus", 600 * US),
+        ("before the bus", 0),
+        ("99999999999999 weeks before the bus", 1 << 61),
+    ):
+        assert order.distance_us(session(kind="what", relation="before", clause=clause)) == far_us, clause
+
+
 def test_options_are_looked_for_from_just_before_what_was_said() -> None:
     tent = msgspec.structs.replace(heard("The tent is new.", 60), held=1.0)
     s = session(("cup", "mug"), kind="which", relation="while", clause="while the tent was mentioned", words=("tent",), hint="said")

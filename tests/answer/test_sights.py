@@ -72,11 +72,12 @@ def test_what_stays_in_view_appeared_in_every_stretch_in_which_it_is_clearly_see
 
 def test_what_is_told_of_an_appearance() -> None:
     boxes = (saw("car", 0.9, "object", "red"), saw("car", 0.4, "object", "blue"), saw("car", 0.39, "object"))
-    looks = [look(0, *boxes, saw("car", 0.5)), look(1, saw("car", 0.8, "object"))]
+    looks = [look(0, *boxes, saw("car", 0.5), saw("van", 0.39, "object")), look(1, saw("car", 0.8, "object"), saw("van", 0.39, "object"))]
     found = {(one.kind, one.name): one for one, _ in appearances(looks, 0, 9 * US)}
     car, label = found["object", "car"], found["label", "car"]
     assert (car.score, car.count, car.colour, car.best_us) == (0.9, 2, "red", 0), "two boxes at once are sure enough"
     assert (label.score, label.count, label.t1_us) == (0.5, 1, 0)
+    assert found["object", "van"].count == 1, "what no box counts is one all the same"
 
 
 def sight(name: str, begun_s: int, ended_s: int, score: float) -> SeenName:

@@ -342,7 +342,7 @@ class _Reader:
 
     def _states(self, run: Sequence[str], end: int, fitting: Sequence[int]) -> list[int]:
         """Of those the ones that may be said of a subject: the last word, a comparison, what somebody is doing."""
-        if lexicon.is_comparative(run[-1]) and (self._leads or (len(run) > 1 and self._word(end) in {"than", "to"})):
+        if lexicon.is_comparative(run[-1]) and (self._leads or self._word(end) in {"than", "to"}):
             return [len(run) - 1]
         if self._leads and run[0].endswith("ing"):
             return [0]

@@ -37,7 +37,7 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
     plain, second = two_questions(plain)
     body = without_greeting(plain.rstrip(" ?!."))
     parsed = _command(text, plain, body) or _parsed(text, plain, without_lead(body), quote)
-    bare = parsed.anchors != () and set(parsed.anchors) <= ORDINALS.keys()  # "how long between the first and the second?"
+    bare = parsed.anchors != () and all(one in ORDINALS for one in parsed.anchors)  # "how long between the first and the second?"
     parsed = msgspec.structs.replace(parsed, follows=parsed.follows or bare or points_back(parsed))
     parsed = followed(parsed, before) if before is not None and parsed.follows else parsed
     return msgspec.structs.replace(parsed, notes=notes, second=second or second_question(parsed.text, parsed.core))

@@ -208,7 +208,7 @@ def _says(clause: Clause, verb: VerbPhrase | None, names: frozenset[str]) -> boo
 
 def _is_no_thing(phrase: Phrase) -> bool:
     """A state, or a comparison ("faster") that stands alone."""
-    return (not phrase.prep and set(phrase.words) <= _CARDINALS) or (
+    return (not phrase.prep and all(word in _CARDINALS for word in phrase.words)) or (
         not phrase.named and (set(phrase.words) <= STATES | {"one"} or (not phrase.prep and lexicon.is_comparative(phrase.text)))
     )
 
