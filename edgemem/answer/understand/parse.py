@@ -66,6 +66,7 @@ def _command(raw: str, plain: str, body: str) -> Parsed | None:
 
 
 def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
+    # the parts that stand one behind the other: what is told in front, the clause that asks, its time
     topic, body = main_clause(body)
     core = f"{topic}, {body}" if topic else body
     core = "" if core in plain and len(content(core)) == len(content(plain)) else f"{core}{'?' * plain.endswith('?')}"
@@ -76,6 +77,8 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     time, topic, timeless = _times(topic, now)
     story = story_of(topic)  # what is told in front of it, where that is a sentence: "I had it here"
     timeless = _as_question(timeless + then) or ("" if goes_on(plain) else "what did i see")
+
+    # what is asked, and to what it is related
     kind, detail, rest = kind_of(plain, timeless)
     kind = "yes_no" if kind == "where" and "where" not in plain and pattern("TAGGED").search(raw.lower()) else kind
     kind = "what" if kind == "where" and "," not in rest and pattern("RELATION").match(rest) else kind  # "right after the bus sign?"
@@ -83,6 +86,8 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     by_topic = pointed_relation(topic, f"{timeless} {vague}") if kind in {"what", "which", "who", "order"} and not relation else None
     if by_topic:
         (relation, anchors, clause), vague = by_topic, ""
+
+    # what each part names
     about = read_slots(story or topic, raw, "other")
     alone = read_slots(pattern("MEDIUM").sub(" ", rest), raw, kind)
     if kind in {"when", "how_many"} and alone.verb not in {"", "be"}:  # not "I took my tablets, when was that"
@@ -97,11 +102,15 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         negated=pattern("NOT").search(re.sub(r"^\w+n't\b", "", timeless)) is not None,  # "didn't I ...?" asks whether I did
         follows=goes_on(plain) and not by_topic,
     )  # fmt: skip
+
+    # what its order, its choices and its quotes make of that
     parsed = _of_order(_beside(parsed, named), timeless, raw)
     parsed = _of_two(parsed, () if own else _seeable(about.things), body)
     quoted = pattern("NAMED_TEXT").search(rest)
     quote = quote or (quoted[1].strip() if quoted else "")
     parsed = msgspec.structs.replace(parsed, quote=quote, things=(quote,) if quote else _without_chosen(parsed))
+
+    # what only the whole text tells: the channel, the form, who and when
     kind, clause = parsed.kind, parsed.clause
     while_ = read_slots(clause, raw, "other")
     asked = timeless.replace(clause or " ", " ") if parsed.relation != "side" else timeless
