@@ -96,8 +96,10 @@ def stated_prior(p: Parsed) -> float:
         return 0.0 if not to_come else 0.5 if p.things and _OF_THAT.search(p.question) else 0.8
     if p.kind == "who" or p.form in _STATED:
         return 0.9
-    if p.kind in {"what", "which"} and p.form != "colour" and (p.verb not in SEEING | HAVING | {""} or p.person or _NOW.search(p.question)):
-        return 0.7
+    if p.kind in {"what", "which"} and p.form != "colour":
+        now = p.verb not in SEEING and _NOW.search(p.question)  # "what's the last thing I saw" is over
+        if now or p.person or p.verb not in SEEING | HAVING | {""}:
+            return 0.7
     told = _AWAY.search(p.question) or pattern("OBLIGED").search(p.question) or pattern("FOR_LATER").search(p.question)
     read = p.kind != "yes_no" and any(singular(one) == one and any(map(str.isdigit, one)) for one in p.things)  # "number 82", not "3 mugs"
     return 0.8 if told or read else 0.5 if to_come else 0.2

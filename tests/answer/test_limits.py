@@ -398,7 +398,9 @@ def test_the_model_is_logistic_and_its_features_are_bounded() -> None:
         ({"kind": "when", "text": "when does it leave"}, 0.8), ({"kind": "when", "text": "when did it leave"}, 0.0), ({"kind": "who"}, 0.9),
         ({"kind": "how_why"}, 0.2), ({"kind": "where", "text": "where is it"}, 0.5), ({"kind": "where", "text": "where did i put it"}, 0.2),
         ({"kind": "what", "verb": "cost"}, 0.7), ({"kind": "what", "verb": "see"}, 0.2), ({"kind": "yes_no", "text": "is he coming"}, 0.5),
-        ({"kind": "other"}, 0.2),
+        ({"kind": "other"}, 0.2), ({"kind": "what", "verb": "see", "text": "what's the last thing i saw"}, 0.2),
+        ({"kind": "what", "verb": "", "text": "what's the last stop"}, 0.7),
+        ({"kind": "what", "verb": "have", "text": "what does he have"}, 0.7),
     ],
 )  # fmt: skip
 def test_how_much_a_wording_points_at_words(parsed: dict[str, Any], prior: float) -> None:
