@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from edgemem.answer.retrieve import held
 from edgemem.answer.understand import Parsed, phrases, timeref
-from edgemem.answer.understand.lexicon import CARRIERS, SAYING, VERBS
+from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, SAYING, VERBS
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import numbered, root, similar_texts, words
 from edgemem.infer.phrase import COLOUR_WORDS
@@ -17,6 +17,8 @@ _NUMBERED = frozenset(("bus", "tram", "train", "line", "flight", "gate", "platfo
 """What its number tells apart from others of its kind."""
 _LATE, _ON_TIME = re.compile(r"\b(?:late|delayed|cancell?ed)\b"), re.compile(r"\bon ?time\b")
 """What signs say of flights and trains; each denies the other."""
+_COSTING = frozenset(("cost", "come", "get", "ask", "charge"))
+"""Verbs that say no more than that there is a price."""
 _NOT = re.compile(r"\b(?:not|never|no longer|\w+n't|isnt|wasnt|arent)\b")
 _OF_IT = 0.66
 """Words that hold so much of a claim are about it: "he takes size 42 in shoes" and "his shoe size is 40"."""
@@ -55,7 +57,8 @@ def _compared(p: Parsed, text: str, compared: re.Match[str]) -> str:
     """Whether the one figure of the words is less or more than the number of the question, in the same unit."""
     said = numbered(text)
     figures, limits = ([word for word in some if word.isdecimal()] for some in (said, numbered(compared["number"])))
-    if len(figures) != 1 or not limits or held(phrases.content(p.question.replace(compared[0], " ")), text) < 1:
+    rest = [word for word in phrases.content(p.question.replace(compared[0], " ")) if word not in ATTRIBUTES and VERBS.get(word) not in _COSTING]
+    if len(figures) != 1 or not limits or not rest or held(rest, text) < 1:
         return ""
     at, unit = said.index(figures[0]), compared["unit"] or ""
     before, after = said[max(0, at - 1) : at], said[at + 1 : at + 2]

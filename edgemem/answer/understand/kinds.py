@@ -86,6 +86,8 @@ def _fragment(body: str) -> tuple[Kind, str, str]:
     timed = re.search(r"\b(?:sighting|(?<!\bon )(?<!\bin )time|first|last)\b", body)
     if pattern("STATED").fullmatch(body) and not timed:
         return "yes_no", "", body
+    if pattern("AT_LEAST").search(body) or pattern("COMPARED").search(body):  # "coffee under 10 euros?"
+        return "yes_no", "", f"is {body}"
     if noticed := pattern("NOTICED").fullmatch(body):
         return "list", "", f"which {noticed[1]} did i see"
     if re.match(r"(?:the )?(?:very )?(?:first|last) things?\b", body):
