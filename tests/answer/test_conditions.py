@@ -478,6 +478,11 @@ def test_a_long_summary_keeps_room_for_what_was_heard() -> None:
         ("Is the flight to Rome delayed?", "FLIGHT TO ROME DELAYED", "Yes"),
         ("Was flight LH12 cancelled?", "FLIGHT LH12 DELAYED", ""),
         ("Was the train late?", "The train was late.", ""),
+        ("Can I get the coffee for under 10 euros?", "COFFEE 7 EUR", "Yes"),
+        ("Coffee over 10 euros?", "COFFEE 7 EUR", "No"),
+        ("Is the price of the coffee below 5 euros?", "COFFEE 7 EUR", "No"),
+        ("They're asking less than 10 euros for the coffee, right?", "COFFEE 7 EUR", "Yes"),
+        ("Is it below 10 euros?", "COFFEE 7 EUR", ""),
     ],
 )
 def test_words_deny_another_number_or_colour_and_settle_a_comparison(question: str, text: str, said: str) -> None:

@@ -57,7 +57,9 @@ def _compared(p: Parsed, text: str, compared: re.Match[str]) -> str:
     """Whether the one figure of the words is less or more than the number of the question, in the same unit."""
     said = numbered(text)
     figures, limits = ([word for word in some if word.isdecimal()] for some in (said, numbered(compared["number"])))
-    rest = [word for word in phrases.content(p.question.replace(compared[0], " ")) if word not in ATTRIBUTES and VERBS.get(word) not in _COSTING]
+    rest = [
+        word for word in phrases.content(p.question.replace(compared[0], " ")) if word not in ATTRIBUTES and VERBS.get(word) not in _COSTING
+    ]
     if len(figures) != 1 or not limits or not rest or held(rest, text) < 1:
         return ""
     at, unit = said.index(figures[0]), compared["unit"] or ""

@@ -79,15 +79,14 @@ def _cues(text: str) -> list[tuple[int, str]]:
 def _fragment(body: str) -> tuple[Kind, str, str]:
     """Of a text without a question word: "telly still on", "the bulbs, cupboard or loft", "last sighting", "red mug"."""
     last = body.rpartition(" ")[2]
-    if last in STATES | {"on", "off"} and last != body:
+    claimed = pattern("AT_LEAST").search(body) or pattern("COMPARED").search(body)  # "coffee under 10 euros"
+    if (last in STATES | {"on", "off"} and last != body) or (claimed and body.endswith(claimed[0]) and last != "again"):
         return "yes_no", "", f"is {body}"
     if apart := re.fullmatch(r"([^,]+), ((?:\w+ )+or (?:\w+ ?)+)", body):
         return "where", "", f"{apart[1]} at {apart[2]}"
     timed = re.search(r"\b(?:sighting|(?<!\bon )(?<!\bin )time|first|last)\b", body)
     if pattern("STATED").fullmatch(body) and not timed:
         return "yes_no", "", body
-    if pattern("AT_LEAST").search(body) or pattern("COMPARED").search(body):  # "coffee under 10 euros?"
-        return "yes_no", "", f"is {body}"
     if noticed := pattern("NOTICED").fullmatch(body):
         return "list", "", f"which {noticed[1]} did i see"
     if re.match(r"(?:the )?(?:very )?(?:first|last) things?\b", body):
