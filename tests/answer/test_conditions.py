@@ -13,7 +13,7 @@ from edgemem.answer.say import base, order, pictures, scenes, statements
 from edgemem.answer.say.verdict import verdict
 from edgemem.answer.tools import Inspect, Reply, Scene
 from edgemem.answer.tools_graph import Hear, Related, Row, relation_text
-from edgemem.answer.understand import understand
+from edgemem.answer.understand import followup, understand
 from edgemem.answer.understand.asking import without_greeting
 from edgemem.answer.understand.forms import short_answer
 from edgemem.answer.understand.languages import language_of
@@ -373,6 +373,20 @@ def test_words_that_were_said_are_told_by_the_hint_or_by_the_verb(hint: str, ver
     sign_then = Candidate(channel="text", text="GATE 18", evidence=(evidence(2, text="GATE 18"),))
     told = run(order.next_words(s, place), lambda _: Pool(candidates=(sign_then, heard("Buy rice.", 5))))[0]
     assert "Buy rice." in told.text
+
+
+@pytest.mark.parametrize(
+    ("first", "between"),
+    [
+        ("Was the banana before or after the wasp?", ("banana", "wasp")),
+        ("Which came first, the cat or the dog?", ("cat", "dog")),
+        ("When did I see the cat?", ()),
+    ],
+)
+def test_between_them_is_between_the_two_of_the_first_question(first: str, between: tuple[str, ...]) -> None:
+    asked = followup.resolved(understand("how long lay between them"), understand(first))
+    assert asked.anchors == between
+    assert (asked.relation, asked.things) == (("between", ()) if between else ("", ("cat",)))
 
 
 def test_how_far_before_or_after_is_said_in_words_and_never_beyond_what_a_time_can_hold() -> None:

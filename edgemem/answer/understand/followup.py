@@ -65,5 +65,8 @@ def resolved(parsed: Parsed, before: Parsed) -> Parsed:
     named = parsed.things or parsed.anchors or parsed.choices or parsed.quote
     if named or parsed.person or not re.search(r"\b(?:it|its|they|them|he|she|him|her|that|this|those|these)\b", parsed.text):
         return parsed
+    two = tuple(dict.fromkeys((*before.things, *before.anchors, *before.choices)))[:2]
+    if len(two) == 2 and re.search(r"\bbetween (?:them|these|those)\b", parsed.text):  # "and how long was it between them"
+        return msgspec.structs.replace(parsed, relation="between", anchors=two, clause=f"between {two[0]} and {two[1]}", place="")
     things, person = before.things or before.anchors[:1], before.person
     return msgspec.structs.replace(parsed, things=things, person=person, follows=not (things or person))
