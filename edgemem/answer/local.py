@@ -161,7 +161,7 @@ def _free(s: Session, pool: Pool) -> Plan:
     """Without options: words or pictures, whichever is likelier to answer it; neither where none is likely."""
     p = s.parsed
     if p.kind == "order" or (p.kind == "yes_no" and p.relation in {"before", "after"} and p.anchors and p.things):
-        names = (p.target, *p.anchors) if p.anchors else p.choices
+        names = (p.target, *p.anchors) if p.anchors else p.choices or p.things
         return order.in_order(s, (yield from gather(names, window_of(s))).leads, names, pool)[0]
     of_scene = not p.things or p.kind == "which" or p.verb in SEEING  # "what creature was I staring at", not "what did the dog eat"
     if p.relation == "while" and of_scene and p.hint in {"seen", "none"} and pattern("SPOKEN_OF").search(p.clause):

@@ -87,7 +87,7 @@ def two_questions(text: str) -> tuple[str, str]:
 
 def _asks_more(other: str, first: str) -> bool:
     """It names what the first question does not. When it was is told anyway."""
-    return bool(set(content(other)) - set(content(first))) and not pattern("ASKS_WHEN").search(other)
+    return bool(set(content(other)) - {*content(first), "one", "ones"}) and not pattern("ASKS_WHEN").search(other)
 
 
 def _without_reasons(parts: list[str]) -> list[str]:
