@@ -17,13 +17,14 @@ from edgemem.answer.understand.kinds import kind_of
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import AUXILIARIES, VERBS, is_seeable
 from edgemem.answer.understand.normal import LIMIT_CHARS, normalise, take_quote, take_vague
-from edgemem.answer.understand.people import read_asked
+from edgemem.answer.understand.people import Asked, read_asked
 from edgemem.answer.understand.phrases import Slots, content, noun_phrase, read_slots, wanted_words
 from edgemem.answer.understand.record import Hint, Kind, Parsed
 from edgemem.answer.understand.relations import place_in_row, pointed_relation, take_relation
 from edgemem.answer.understand.timeref import TimeRef, take_time
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.infer.phrase import COLOUR_WORDS
+from edgemem.records import Record
 
 
 def understand(text: str, before: Parsed | None = None) -> Parsed:
@@ -65,8 +66,24 @@ def _command(raw: str, plain: str, body: str) -> Parsed | None:
     )  # fmt: skip
 
 
-def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
-    # the parts that stand one behind the other: what is told in front, the clause that asks, its time
+class _Text(Record, frozen=True):
+    """A question in the parts that stand one behind the other."""
+
+    topic: str
+    """What is told in front of it: "the mug"."""
+    story: str
+    """The same where it is a sentence: "I had it here"."""
+    main: str
+    """The clause that asks."""
+    timeless: str
+    """The same without its time."""
+    time: TimeRef | None
+    vague: str
+    """A time that has no bounds: "a while ago"."""
+    core: str
+
+
+def _apart(plain: str, body: str) -> _Text:
     topic, body = main_clause(body)
     core = f"{topic}, {body}" if topic else body
     core = "" if core in plain and len(content(core)) == len(content(plain)) else f"{core}{'?' * plain.endswith('?')}"
@@ -75,8 +92,13 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         topic, vague = "", topic
     now, then = _while_spoken(body)
     time, topic, timeless = _times(topic, now)
-    story = story_of(topic)  # what is told in front of it, where that is a sentence: "I had it here"
     timeless = _as_question(timeless + then) or ("" if goes_on(plain) else "what did i see")
+    return _Text(topic=topic, story=story_of(topic), main=body, timeless=timeless, time=time, vague=vague, core=core)
+
+
+def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
+    text = _apart(plain, body)
+    topic, story, timeless, vague = text.topic, text.story, text.timeless, text.vague
 
     # what is asked, and to what it is related
     kind, detail, rest = kind_of(plain, timeless)
@@ -97,15 +119,15 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     if kind == "which" and " or " in named.place and named.verb in lexicon.PLACING and timeless.partition(" ")[0] in AUXILIARIES:
         kind = "where"  # "did I leave it at work or on the bus"
     parsed = Parsed(
-        kind=kind, text=plain, core=core, things=named.things if own or not by_topic else (), place=named.place, verb=named.verb,
-        predicate=named.claim, relation=relation, anchors=anchors, clause=clause, choices=() if anchors else named.choices, time=time,
+        kind=kind, text=plain, core=text.core, things=named.things if own or not by_topic else (), place=named.place, verb=named.verb,
+        predicate=named.claim, relation=relation, anchors=anchors, clause=clause, choices=() if anchors else named.choices, time=text.time,
         negated=pattern("NOT").search(re.sub(r"^\w+n't\b", "", timeless)) is not None,  # "didn't I ...?" asks whether I did
         follows=goes_on(plain) and not by_topic,
     )  # fmt: skip
 
     # what its order, its choices and its quotes make of that
     parsed = _of_order(_beside(parsed, named), timeless, raw)
-    parsed = _of_two(parsed, () if own else _seeable(about.things), body)
+    parsed = _of_two(parsed, () if own else _seeable(about.things), text.main)
     quoted = pattern("NAMED_TEXT").search(rest)
     quote = quote or (quoted[1].strip() if quoted else "")
     parsed = msgspec.structs.replace(parsed, quote=quote, things=(quote,) if quote else _without_chosen(parsed))
@@ -116,23 +138,31 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     asked = timeless.replace(clause or " ", " ") if parsed.relation != "side" else timeless
     hinted = asked if by_topic or pattern("SAID_MYSELF").search(story) else f"{topic} {asked}".strip()
     hint = _hint(hinted, named, kind)
-    if kind in {"when", "how_many"} and hint == "said" and parsed.things:
-        verb = read_slots(rest.rpartition(" , ")[2], raw, kind).verb
-        seen = verb not in lexicon.SAYING and (own or verb not in {"", "be"})
-        hint = "none" if seen else hint  # "they told me to ask when I saw it", not "he told me to call her, when was that"
+    if kind in {"when", "how_many"} and hint == "said" and parsed.things and _asks_itself(own, rest, raw, kind):
+        hint = "none"
     often = detail == "times" or (detail == "at_once" and pattern("OFTEN").search(plain))  # "the mug, each time: how many"
-    people = read_asked(timeless)
-    bare = people and about.things and not (people.about or people.target)  # "wifi password, what was it they told me"
     parsed = msgspec.structs.replace(
         _pointed(msgspec.structs.replace(parsed, hint=hint), before=bool(about.things)),
         person=named.person or (while_.person if while_.verb or AUXILIARIES & set(clause.split()) else ""),
         form=(kind != "when" and form_of(kind, asked)) or form_of(kind, hinted),
         words=wanted_words(_whole_text(topic, story, timeless), kind),
         predicate=_predicate(kind, detail, named), counts="times" if often else "at_once" if detail == "at_once" else "",
-        ordinal=place_in_row(core, kind) or place_in_row(plain, kind),
-        clause=" ".join(filter(None, (clause, vague))), asked=None if quote or bare else people,
+        ordinal=place_in_row(text.core, kind) or place_in_row(plain, kind),
+        clause=" ".join(filter(None, (clause, vague))), asked=None if quote else _asked_of(timeless, about),
     )  # fmt: skip
     return _of_colours(parsed)
+
+
+def _asked_of(timeless: str, about: Slots) -> Asked | None:
+    """What is asked of people; nothing where it names no thing and one stands in front: "wifi password, what was it they told me"."""
+    asked = read_asked(timeless)
+    return None if asked and about.things and not (asked.about or asked.target) else asked
+
+
+def _asks_itself(own: set[str], rest: str, raw: str, kind: Kind) -> bool:
+    """Asks of what was seen, whoever told to ask: "they told me to ask when I saw it", not "he told me to call her, when was that"."""
+    verb = read_slots(rest.rpartition(" , ")[2], raw, kind).verb
+    return verb not in lexicon.SAYING and bool(own or verb not in {"", "be"})
 
 
 def _beside(parsed: Parsed, named: Slots) -> Parsed:
