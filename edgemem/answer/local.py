@@ -23,6 +23,7 @@ from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed, asking, followup, forms, languages, phrases, relations
 from edgemem.answer.understand.lexicon import ASKING_VERBS, HAVING, MOVING, SAYING, SEEING, VERBS, WRITING
 from edgemem.answer.understand.record import Kind
+from edgemem.answer.understand.timespan import TO_COME
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.weigh import fits_pictures, happened, is_seen, is_shown, is_stated, shown, stated, stated_prior, weights
 from edgemem.infer.phrase import COLOUR_WORDS
@@ -84,7 +85,7 @@ def reply(s: Session) -> Plan:
     if p.asked is not None and pool.people and not s.span.problem and (known := (yield from people.relation(s))) is not None:
         return known if known.option is not None else choose.with_option(s, known)
     words = statements.ranked(p, pool)
-    over = happened(p) and p.hint != "said"
+    over = _is_over(s) and p.hint != "said"
     if s.span.problem and (over or not words or not is_stated(p, words[0][1])):
         return abstain(s.span.problem)
     if s.question.options:
@@ -112,11 +113,11 @@ def everything(s: Session) -> Steps[Pool]:
 
     What was told about a day was not told on it: words are looked for at all times where the question is rather for words.
     """
-    p, problem = s.parsed, bool(s.span.problem)
+    p, problem, over = s.parsed, bool(s.span.problem), _is_over(s)
     words = tuple(word for word in p.words if not p.form or word not in _FORMS) or p.words
     words = tuple(word for word in words if p.hint != "read" or VERBS.get(word) not in WRITING) or words
-    timeless = stated_prior(p) >= 0.5 and not (happened(p) and p.time and p.time.within_day)  # "what did the sign at 8:09 say"
-    if problem and p.time and not happened(p):  # "who have I got to see on Saturday": the day is a word of it
+    timeless = stated_prior(p) >= 0.5 and not (over and p.time and p.time.within_day)  # "what did the sign at 8:09 say"
+    if problem and p.time and not over:  # "who have I got to see on Saturday": the day is a word of it
         words = (*words, *phrases.content(p.time.said))
     things = (f'"{p.quote}"',) if p.quote else p.things or tuple(filter(None, p.person.lower().split("; ")))
     things = things or (phrases.noun_phrase(p.place),) * (p.kind in {"yes_no", "when"})  # "have I been near a ferret"
@@ -126,6 +127,11 @@ def everything(s: Session) -> Steps[Pool]:
     told = yield from _either(p, (), window, words)
     pool = yield from gather(() if problem else things, seen)
     return msgspec.structs.replace(told, leads=pool.leads, evidence=(*told.evidence, *pool.evidence), notes=(*told.notes, *pool.notes))
+
+
+def _is_over(s: Session) -> bool:
+    """It is about what was: not "what was the film tonight", where that is still to come."""
+    return happened(s.parsed) and (s.span.problem != TO_COME or re.search(r"\b(?:did|had)\b", s.parsed.text) is not None)
 
 
 def _either(p: Parsed, things: Sequence[str], window: Window, words: Sequence[str]) -> Steps[Pool]:

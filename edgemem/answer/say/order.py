@@ -89,7 +89,8 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
         text = f"{said} {the(names[0])} came {word} {the(names[1])}, "
     else:
         text = f"{the(names[best]).capitalize()} came {'last' if last else 'first'}, "
-    text += listed(f"{the(names[i])} {at(track, tz)}" for i, track in tracks.items())
+    told = tracks.items() if len(tracks) == 2 else sorted(tracks.items(), key=lambda pair: pair[1].t0_us)
+    text += listed(f"{the(names[i])} {at(track, tz)}" for i, track in told)
     sure, proof = min(leads[i].confidence for i in seen), sorted(tracks, key=lambda i: i != best)
     rest = base.others(pool, *tracks.values())
     return base.answered(f"{text}.", sure, base.cite(tracks[i] for i in proof), alternatives=rest), best

@@ -15,7 +15,7 @@ from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
-from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, FIRST_NAMES, NO_NAMES, PERSONS, SAYING, STOP, VERBS, WORN
+from edgemem.answer.understand.lexicon import ASKING_VERBS, ATTRIBUTES, CARRIERS, FIRST_NAMES, NO_NAMES, PERSONS, SAYING, STOP, VERBS, WORN
 from edgemem.answer.understand.record import Form
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.answer.understand.words import best_word, likeness, line_of, meaning, numbered, similar_texts, singular, spaced, squeeze, words
@@ -26,7 +26,11 @@ _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
 """The one who asks said it; a person in such a question was told it or is what it is about."""
 _NAMED = frozenset(("named", "name", "surname", "called"))
 """What is asked for is a name, which stands in what was said with a capital."""
-_SIGNS = frozenset(("sign", "signboard", "notice", "poster", "plaque", "billboard", "banner", "nameplate"))
+_SIGNS = frozenset(
+    ("sign", "signboard", "notice", "poster", "plaque", "billboard", "banner", "nameplate", "writing", "text", "lettering", "print")
+)
+_LETTERING = frozenset(("writing", "text", "lettering", "print"))
+"""What stands on all of them."""
 _SHORTEST, _TOLD = 3, 10
 """Shorter readings are hardly signs; so many signs are told at once."""
 _FIGURES = frozenset(("price", "time", "duration"))
@@ -98,10 +102,14 @@ def _of_other_things(p: Parsed, one: Candidate) -> bool:
 
 
 def signs(s: Session, pool: Pool) -> Reply | None:
-    """The signs themselves: the first or last one, or all: "what signs did I see". None where more is asked, or there was none."""
-    p, several = s.parsed, singular(s.parsed.target) != s.parsed.target
+    """The signs themselves: the first or last one, or all: "what signs did I see", "list everything I read". None where more is asked, or
+    there was none.
+    """
+    p = s.parsed
     asked, (from_us, to_us) = {singular(word) for word in (*p.words, *words(p.target))} - ORDINALS.keys(), window_of(s)
-    if p.kind == "yes_no" or not asked & _SIGNS or not asked <= _SIGNS | VERBS.keys() or not (p.ordinal or several):
+    several = p.ordinal or singular(p.target) != p.target or p.target in _LETTERING
+    every = (p.kind == "list" and p.verb == "read" and not p.target) or (several and asked & _SIGNS)
+    if p.kind == "yes_no" or not every or not asked <= _SIGNS | VERBS.keys() | ASKING_VERBS:
         return None
     now = Query(text="", from_us=from_us, to_us=to_us)
     read = [one for one in pool.candidates if one.channel == "text" and is_text(one.text) and now.holds(one.t0_us)]

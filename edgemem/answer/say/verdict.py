@@ -40,8 +40,9 @@ def verdict(p: Parsed, text: str, *, written: bool = False) -> str:
         return _of_state(p, text.lower(), written)
     asked, said, person = numbered(p.question), numbered(text), words(p.person)
     values = [word for word in asked if word.isdecimal() or word in COLOUR_WORDS or word in timeref.WEEKDAYS or word in person]
-    units = {after for word, after in pairwise(asked) if word.isdecimal()} if pattern("MONEY").search(p.question) else set[str]()
+    units = {after for word, after in pairwise(asked) if word.isdecimal()} if pattern("MONEY").search(" ".join(asked)) else set[str]()
     rest = [word for word in numbered(" ".join(p.words)) if word not in {*values, *units} and VERBS.get(word) not in SAYING]
+    rest = [word for word in rest if word not in CARRIERS] or rest  # "on that board"
     own = {number for word, number in pairwise(asked) if word in _NUMBERED and set(rest) - {word}}
     values = [word for word in values if word not in own]  # "does bus 28 go to Paris" is not denied by another bus
     if not rest or held(rest, text) < _OF_IT:

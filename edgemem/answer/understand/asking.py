@@ -86,8 +86,15 @@ def two_questions(text: str) -> tuple[str, str]:
 
 
 def _asks_more(other: str, first: str) -> bool:
-    """It names what the first question does not. When it was is told anyway."""
+    """It names what the first question does not. When it was is told anyway, but not when first of what was last."""
+    if _rank(other) not in {"", _rank(first)}:
+        return True
     return bool(set(content(other)) - {*content(first), "one", "ones"}) and not pattern("ASKS_WHEN").search(other)
+
+
+def _rank(part: str) -> str:
+    """The place in a row that it names: "last"."""
+    return next(iter(pattern("ORDINAL").findall(part)), "")
 
 
 def _without_reasons(parts: list[str]) -> list[str]:

@@ -14,6 +14,9 @@ from edgemem.answer.understand.record import Parsed, Relation
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.infer.phrase import COLOUR_WORDS
 
+_HEARING = frozenset(("hear", "read"))
+"""How words come to who asks: "when did I hear that"."""
+
 
 def goes_on(plain: str) -> bool:
     """Whether a question in its normal form goes on about one that is not known."""
@@ -29,7 +32,7 @@ def names_nothing(parsed: Parsed, words: Sequence[str]) -> bool:
     """No thing, place, time or person, and none of these words tells what it is about."""
     said = (*parsed.things, *parsed.choices, *parsed.anchors, parsed.place, parsed.person, parsed.quote)
     named = any(one not in PRONOUNS | {"", "there"} for one in said) or parsed.time or parsed.relation == "while"
-    return not named and all(word in ATTRIBUTES or VERBS.get(word) in SAYING for word in words)
+    return not named and all(word in ATTRIBUTES or VERBS.get(word) in SAYING | _HEARING for word in words)
 
 
 def followed(parsed: Parsed, before: Parsed) -> Parsed:

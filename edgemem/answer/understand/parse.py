@@ -86,7 +86,8 @@ class _Text(Record, frozen=True):
 def _apart(plain: str, body: str) -> _Text:
     topic, body = main_clause(body)
     core = f"{topic}, {body}" if topic else body
-    core = "" if core in plain and len(content(core)) == len(content(plain)) else f"{core}{'?' * plain.endswith('?')}"
+    whole = core in plain and len(content(core)) == len(content(plain)) and not second_question(plain, core)
+    core = "" if whole else f"{core}{'?' * plain.endswith('?')}"
     body, vague = take_vague(without_lead(body))
     if not vague and pattern("VAGUE").fullmatch(topic):  # "just now, what did he say"
         topic, vague = "", topic

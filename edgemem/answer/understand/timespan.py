@@ -32,7 +32,7 @@ _RECENT_DAYS = 60
 _ONE = timedelta(days=1)
 _BACK = {"today": 0, "yesterday": 1, "day before yesterday": 2}
 _COUNTED_BACK = "nothing was recorded then; counted back from the newest moment"
-_TO_COME = "That time has not come yet; I remember only what was seen."
+TO_COME = "That time has not come yet; I remember only what was seen."
 
 
 class TimeSpan(Record, frozen=True):
@@ -54,7 +54,7 @@ def resolve(ref: TimeRef | None, question: Question, view: View) -> TimeSpan:
     if ref is None or bounds is None:
         return TimeSpan()
     if ref.future:
-        return TimeSpan(problem=_TO_COME)
+        return TimeSpan(problem=TO_COME)
     if ref.edge or ref.offsets_s is not None:
         return _by_offset(ref.offsets_s or _edge(ref.edge, view), view, ref.said)
     if ref.ago_s is not None:
@@ -181,7 +181,7 @@ def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view:
         first, after = oldest, first
     whole = TimeSpan(from_us=_local_us(first, tz), to_us=_local_us(after, tz) - 1)
     if _local_us(first, tz) > now:
-        return TimeSpan(problem=_TO_COME)
+        return TimeSpan(problem=TO_COME)
     reach = after + _ONE * (PARTS[ref.part][1] // 24 if ref.part else 0)  # a night ends on the next day
     if not _covered(view, TimeSpan(from_us=whole.from_us, to_us=_local_us(reach, tz) - 1)):
         return TimeSpan(problem=f"Nothing was recorded {ref.day if ref.day in {'today', 'yesterday'} else f'on {first.isoformat()}'}.")
@@ -196,7 +196,8 @@ def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: View) -> 
         start, end = PARTS[ref.part or "morning"]
         spans = [TimeSpan(from_us=_local_us(d, tz, start * 3600), to_us=_local_us(d, tz, end * 3600) - 1) for d in days]
         found = next((s for s in spans if _covered(view, s)), None)
-        return found or TimeSpan(problem=f'Nothing was recorded in "{ref.said}".')
+        ahead = found is None and all(s.from_us is not None and s.from_us > now for s in spans)  # "tonight", asked in the morning
+        return found or TimeSpan(problem=TO_COME if ahead else f'Nothing was recorded in "{ref.said}".')
     for later_s, day in product((0, _DAY_S // 2) if ref.first.half_day else (0,), days):
         span = _clock_span(ref, day, later_s, tz)
         if span and _covered(view, span):
