@@ -235,7 +235,8 @@ def _mentioned(s: Session, pool: Pool) -> Steps[Reply | None]:
     less surely, as it may not be what the question is about.
     """
     p = s.parsed
-    if p.kind not in _OF_ONE or not fits_pictures(p) or any(lead.recognised for lead in pool.leads):
+    counted = p.counts == "at_once"  # "how many pieces were left of it" counts nothing else
+    if p.kind not in _OF_ONE or counted or not fits_pictures(p) or any(lead.recognised for lead in pool.leads):
         return None
     names = [one for one in asking.mentioned(p.text) if all(one != lead.phrase for lead in pool.leads)]
     leads = (yield from gather(names[:_MENTIONED], window_of(s))).leads if names else ()

@@ -102,8 +102,9 @@ MORE = frozenset(("more", "more often", "fewer", "less", "less often", "longer")
 
 def is_more(p: Parsed) -> bool:
     """Compares the number of appearances, with or without a deed that pictures show: "more", "came across more"."""
-    deed, _, last = p.predicate.rpartition(" ")
-    more = p.predicate in MORE or (last in MORE and is_seen(msgspec.structs.replace(p, predicate=deed)))
+    deed = p.predicate.removesuffix(" often").rpartition(" ")[0]
+    compared = p.predicate.removeprefix(f"{deed} ")
+    more = p.predicate in MORE or (compared in MORE and is_seen(msgspec.structs.replace(p, predicate=deed)))
     return more and not pattern("COMPARED").search(p.question)  # "longer than 2 hours"
 
 

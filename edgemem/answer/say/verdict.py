@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from edgemem.answer.retrieve import held
 from edgemem.answer.understand import Parsed, phrases, timeref
-from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, SAYING, VERBS
+from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, HAVING, SAYING, VERBS
 from edgemem.answer.understand.wordings import pattern
-from edgemem.answer.understand.words import numbered, root, similar_texts, words
+from edgemem.answer.understand.words import kin, numbered, root, similar_texts, words
 from edgemem.infer.phrase import COLOUR_WORDS
 
 _NUMBERED = frozenset(("bus", "tram", "train", "line", "flight", "gate", "platform", "route"))
@@ -38,14 +38,20 @@ def verdict(p: Parsed, text: str, *, written: bool = False) -> str:
         return _compared(p, text, compared)
     if _LATE.search(p.question) or _ON_TIME.search(p.question):
         return _of_state(p, text.lower(), written)
-    asked, said, person = numbered(p.question), numbered(text), words(p.person)
-    values = [word for word in asked if word.isdecimal() or word in COLOUR_WORDS or word in timeref.WEEKDAYS or word in person]
-    units = {after for word, after in pairwise(asked) if word.isdecimal()} if pattern("MONEY").search(" ".join(asked)) else set[str]()
-    rest = [word for word in numbered(" ".join(p.words)) if word not in {*values, *units} and VERBS.get(word) not in SAYING]
+    asked, said = ([kin(word) for word in numbered(some)] for some in (p.question, text))
+    person = words(p.person)
+    towards = re.findall(r"\bto (\w+)", p.place)
+    values = [word for word in asked if word.isdecimal() or word in {*COLOUR_WORDS, *timeref.WEEKDAYS, *person, *towards}]
+    units = (
+        {after for word, after in pairwise(asked) if word.isdecimal()}
+        if re.search(rf"{_MONEY.pattern}|\d+ per ?cent", " ".join(asked), re.IGNORECASE)
+        else set[str]()
+    )
+    rest = [kin(word) for word in numbered(" ".join(p.words)) if word not in {*values, *units} and VERBS.get(word) not in SAYING | HAVING]
     rest = [word for word in rest if word not in CARRIERS] or rest  # "on that board"
-    own = {number for word, number in pairwise(asked) if word in _NUMBERED and set(rest) - {word}}
+    own = {number for word, number in pairwise(asked) if word in _NUMBERED and ({*towards, *rest} - {word})}
     values = [word for word in values if word not in own]  # "does bus 28 go to Paris" is not denied by another bus
-    if not rest or held(rest, text) < _OF_IT:
+    if not rest or held(rest, " ".join(said)) < _OF_IT:
         return ""
     if any(word not in said and _is_denied(word, asked, said, rest) for word in values):
         return "No"

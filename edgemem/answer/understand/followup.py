@@ -8,7 +8,7 @@ from typing import cast
 
 import msgspec
 
-from edgemem.answer.understand.lexicon import ATTRIBUTES, PRONOUNS, SAYING, VERBS
+from edgemem.answer.understand.lexicon import ATTRIBUTES, PRONOUNS, SAYING, SEEING, VERBS
 from edgemem.answer.understand.phrases import content
 from edgemem.answer.understand.record import Parsed, Relation
 from edgemem.answer.understand.wordings import ORDINALS, pattern
@@ -32,7 +32,7 @@ def names_nothing(parsed: Parsed, words: Sequence[str]) -> bool:
     """No thing, place, time or person, and none of these words tells what it is about."""
     said = (*parsed.things, *parsed.choices, *parsed.anchors, parsed.place, parsed.person, parsed.quote)
     named = any(one not in PRONOUNS | {"", "there"} for one in said) or parsed.time or parsed.relation == "while"
-    return not named and all(word in ATTRIBUTES or VERBS.get(word) in SAYING | _HEARING for word in words)
+    return not named and all(word in ATTRIBUTES or VERBS.get(word) in SAYING | SEEING | _HEARING for word in words)
 
 
 def followed(parsed: Parsed, before: Parsed) -> Parsed:
@@ -44,12 +44,18 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     colour = " ".join(word for word in attributes if word in COLOUR_WORDS)
     place = next((ORDINALS[word] for word in attributes if word in ORDINALS), 0)
     stepped = 0 if step is None else -2 if step[1] == "before" or step[2] == "earlier" else 2
-    beside = None if things or parsed.kind == "when" else pattern("BESIDE_IT").search(parsed.text)
+    then = pattern("ATTHATTIME").search(parsed.text.rstrip(" ?!."))
+    beside = None if things or parsed.kind == "when" else then or pattern("BESIDE_IT").search(parsed.text)
     if beside and not before.things:  # "and after that?", where "that" is what was told
         return parsed
     if beside and not bare:  # "what did I see after it"
-        relation = cast("Relation", beside[1] if beside[1] in {"before", "after"} else "side")
-        return msgspec.structs.replace(parsed, relation=relation, anchors=before.things[:1], place="", clause=beside[0], follows=False)
+        relation = cast("Relation", "while" if then else beside[1] if beside[1] in {"before", "after"} else "side")
+        told = relation == "while" and before.hint == "said"  # "when did they say where the keys are? what did I see then?"
+        clause, own = (f"while {before.text}", before.words) if told else (beside[0], parsed.words)
+        return msgspec.structs.replace(
+            parsed, relation=relation, anchors=before.things[:1], place="", clause=clause, follows=False,
+            words=tuple(word for word in own if told or word not in beside[0].split()),
+        )  # fmt: skip
     kept = things or tuple(f"{colour} {thing}".strip() for thing in before.things)
     anchors = tuple(f"{one} {kept[0]}" if one in ORDINALS and kept else one for one in parsed.anchors)
     replaced = {word for thing in before.things for word in thing.split()}
