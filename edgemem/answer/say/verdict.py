@@ -23,6 +23,7 @@ _NOT = re.compile(r"\b(?:not|never|no longer|\w+n't|isnt|wasnt|arent)\b")
 _OF_IT = 0.66
 """Words that hold so much of a claim are about it: "he takes size 42 in shoes" and "his shoe size is 40"."""
 _MONEY = pattern("MONEY", re.IGNORECASE)
+_WITH_UNIT = re.compile(rf"{_MONEY.pattern}|\d+ per ?cent", re.IGNORECASE)
 _BEFORE_NAMES = frozenset(("to", "with", "called", "named", "for"))
 """A name behind one of these is told by the same word."""
 _ALIKE = 0.65
@@ -42,11 +43,8 @@ def verdict(p: Parsed, text: str, *, written: bool = False) -> str:
     person = words(p.person)
     towards = re.findall(r"\bto (\w+)", p.place)
     values = [word for word in asked if word.isdecimal() or word in {*COLOUR_WORDS, *timeref.WEEKDAYS, *person, *towards}]
-    units = (
-        {after for word, after in pairwise(asked) if word.isdecimal()}
-        if re.search(rf"{_MONEY.pattern}|\d+ per ?cent", " ".join(asked), re.IGNORECASE)
-        else set[str]()
-    )
+    with_unit = _WITH_UNIT.search(" ".join(asked)) is not None
+    units = {after for word, after in pairwise(asked) if with_unit and word.isdecimal()}
     rest = [kin(word) for word in numbered(" ".join(p.words)) if word not in {*values, *units} and VERBS.get(word) not in SAYING | HAVING]
     rest = [word for word in rest if word not in CARRIERS] or rest  # "on that board"
     own = {number for word, number in pairwise(asked) if word in _NUMBERED and ({*towards, *rest} - {word})}
@@ -56,7 +54,9 @@ def verdict(p: Parsed, text: str, *, written: bool = False) -> str:
     if any(word not in said and _is_denied(word, asked, said, rest) for word in values):
         return "No"
     others = [word for word in said if word not in values and (word.isdecimal() or word in COLOUR_WORDS or word in timeref.WEEKDAYS)]
-    same = values and set(values) <= set(said) and held(rest, text) >= 1 and not (others or p.predicate or _NOT.search(text.lower()))
+    same = (
+        values and set(values) <= set(said) and held(rest, " ".join(said)) >= 1 and not (others or p.predicate or _NOT.search(text.lower()))
+    )
     return "Yes" if written and same else ""
 
 
