@@ -251,3 +251,12 @@ def test_nothing_else_is_looked_for_where_pictures_cannot_answer() -> None:
     parsed = msgspec.structs.replace(understand("The recipe calls for garlic, do say when there was some."), kind="when", form="number")
     session = Session(Question(text=parsed.text, asked_us=5, as_of_us=5), lambda: (parsed, TimeSpan()))
     assert run(local._mentioned(session, Pool(leads=(lead("train", 0.1, 0.01),))), lambda _: Pool()) == (None, [])
+
+
+def test_what_is_counted_is_no_other_thing_that_is_named() -> None:
+    parsed = understand("how many pieces were left in the packet of plasters?")
+    session = Session(Question(text=parsed.text, asked_us=5, as_of_us=5), lambda: (parsed, TimeSpan()))
+    assert run(local._mentioned(session, Pool(leads=(lead("pieces", 0.1, 0.01),))), lambda _: Pool(leads=(lead("packet", 0.9, 0.9),))) == (
+        None,
+        [],
+    )

@@ -77,11 +77,25 @@ def test_a_follow_up_drops_the_words_of_what_it_replaces() -> None:
         ("what was next to it?", "side"),
         ("what else was there together with it?", "side"),
         ("what else did I see along with it?", "side"),
+        ("what was I looking at then?", "while"),
+        ("in that same moment, what did I see?", "while"),
     ],
 )
 def test_a_follow_up_asks_what_was_beside_the_thing(question: str, relation: str) -> None:
     parsed = understand(question, understand("when did I see the mug?"))
     assert (parsed.relation, parsed.anchors, parsed.things) == (relation, ("mug",), ())
+
+
+def test_a_follow_up_asks_what_was_seen_while_that_was_said() -> None:
+    parsed = understand("what was I looking at then?", understand("when did they mention the keys?"))
+    assert (parsed.clause, parsed.words) == ("while when did they mention the keys?", ("mention", "keys"))
+    assert understand("what was I looking at at that moment?", understand("where is the mug?")).words == ()
+    assert understand("what did they charge then?").follows is False
+
+
+def test_a_follow_up_asks_when_that_was_heard() -> None:
+    parsed = understand("at what time did I hear that?", understand("what was said about the car?"))
+    assert (parsed.kind, parsed.things, parsed.follows) == ("when", ("car",), False)
 
 
 def test_what_a_thing_has_and_who_saw_it_is_not_affirmed() -> None:
@@ -244,6 +258,8 @@ def test_a_second_question_is_read_apart() -> None:
     assert understand("what film are we watching tonight and where is the car").second == "where is the car"
     assert understand("did I see the mug, and when was it?").second == "", "when it was is told anyway"
     assert understand("when did I see the mug?").second == ""
+    assert understand("when did I first see the mug and when did I last see it?").second == "when did i last see it"
+    assert understand("what film is it, plus what is the gate number").second == "what is the gate number"
 
 
 def test_two_questions_are_answered_one_behind_the_other() -> None:
@@ -497,6 +513,13 @@ def test_a_long_summary_keeps_room_for_what_was_heard() -> None:
         ("Is the price of the coffee below 5 euros?", "COFFEE 7 EUR", "No"),
         ("They're asking less than 10 euros for the coffee, right?", "COFFEE 7 EUR", "Yes"),
         ("Is it below 10 euros?", "COFFEE 7 EUR", ""),
+        ("Was coffee three euros?", "COFFEE 5 EUR", "No"),
+        ("Coffee was five euros on that board, wasn't it?", "COFFEE 5 EUR", "Yes"),
+        ("Was the bus going to Lyon?", "BUS 92 to Paris", "No"),
+        ("Was the bus going to Paris?", "BUS 92 to Paris", ""),
+        ("Was the bus going to the station?", "BUS 92 to Paris", ""),
+        ("Was the discount 30 percent?", "SALE 40% OFF", "No"),
+        ("Was the discount 40%?", "SALE 40% OFF", "Yes"),
     ],
 )
 def test_words_deny_another_number_or_colour_and_settle_a_comparison(question: str, text: str, said: str) -> None:
@@ -747,6 +770,8 @@ def test_more_often_with_a_deed_that_pictures_show() -> None:
         ("Did I see more cats than dogs?", True),
         ("Did I eat more apples than pears?", False),
         ("Did I see the cat?", False),
+        ("Which came up more often, the cat or the dog?", True),
+        ("Which did I eat more often, the apple or the pear?", False),
     ):
         assert order.is_more(understand(text)) is more, text
 

@@ -14,7 +14,7 @@ from edgemem.answer.session import Session
 from edgemem.answer.sights import SeenName
 from edgemem.answer.tools import Count, Inspect, Refused, Reply, Scene, Tally
 from edgemem.answer.tools_graph import Hear, Relate, Related, Row
-from edgemem.answer.understand import Parsed, understand
+from edgemem.answer.understand import Parsed, timespan, understand
 from edgemem.answer.understand.people import Asked
 from edgemem.answer.understand.timeref import TimeRef
 from edgemem.answer.weigh import weights
@@ -396,6 +396,12 @@ def before(thing: Lead, anchor: Lead, relation: Any = "before") -> Reply:
     return order.in_order(s, (thing, anchor), ("mug", "cat"), Pool())[0]
 
 
+def test_three_in_a_row_are_told_in_their_order() -> None:
+    three = (lead(episode(50)), lead(episode(10), phrase="cat"), lead(episode(30), phrase="dog"))
+    told = order.in_order(session(kind="order"), three, ("mug", "cat", "dog"), Pool())[0].text
+    assert told == f"The cat came first, the cat {at(10)}, the dog {at(30)} and the mug {at(50)}."
+
+
 def test_whether_it_was_there_before() -> None:
     mug, cat = lead(episode(10), confidence=0.9), lead(episode(50), phrase="cat")
     found = before(mug, cat)
@@ -753,6 +759,10 @@ def test_why_nothing_is_said() -> None:
     soon = put("When does the plumber come tomorrow?", Pool(candidates=(heard("He comes at nine.", 5, **SURE),)), problem="Not yet.")
     assert soon.status == "answered"
     assert put("When does the plumber come tomorrow?", Pool(), problem="Not yet.").text == "Not yet."
+    film = heard("Tonight we watch the film called The Last Garden.", 5, **SURE)
+    for asked, answered in (("What was the film tonight?", True), ("What did I see tonight?", False)):
+        assert (put(asked, Pool(candidates=(film,)), problem=timespan.TO_COME).status == "answered") is answered
+    assert put("What was the film tonight?", Pool(candidates=(film,)), problem="Nothing was recorded.").status == "abstained"
     met = heard("The meeting with Laura is on Saturday at ten.", 5, **SURE)
     for asked, answered in (("Laura and me, what time on Saturday?", True), ("What time was Laura there on Saturday?", False)):
         assert (put(asked, Pool(candidates=(met,)), problem="Not yet.").status == "answered") is answered
@@ -854,6 +864,10 @@ def test_the_signs_themselves_in_their_order() -> None:
     all_of_them = ("m30000000", "m90000000", "m120000000")
     assert told("Which notices did I pass?").evidence == all_of_them, "the same sign again is one, and a number is none"
     assert told("How many signs did I see?").text.startswith('3 signs. "COFFEE 5 EUR", read')
+    assert told("List everything I read, in order.").evidence == all_of_them
+    assert told("Which writing did I walk past?").evidence == all_of_them
+    assert told("What was written on the signs?").evidence == all_of_them
+    assert told("Which walks did I see?").evidence != all_of_them
     assert not told("Were there any signs?").evidence
     words = ["GATE", "COFFEE", "EXIT", "HOTEL", "BAKERY", "PLUMBING", "MUSEUM", "STATION", "PHARMACY", "CINEMA", "SWIMMING"]
     many = put("Which notices did I pass?", Pool(candidates=tuple(sign(30 * n, word) for n, word in enumerate(words))))

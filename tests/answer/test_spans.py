@@ -114,6 +114,8 @@ def test_another_reading_is_said(text: str, view: FakeView, asked: str, said: st
         ("at 09:00:00", WALK, "2026-05-04T10:25:00Z", 'Nothing was recorded at "at 09:00:00".'),
         ("at 10:25:00", WALK, "2026-05-04T10:25:00Z", 'Nothing was recorded at "at 10:25:00".'),
         ("at 23:00", WALK, "2026-05-04T10:25:00Z", 'Nothing was recorded at "at 23:00", and today that time has not come yet.'),
+        ("tonight", WALK, "2026-05-04T10:25:00Z", "That time has not come yet; I remember only what was seen."),
+        ("this morning", WALK, "2026-05-04T23:25:00Z", ""),
         ("at 42:10", NIGHT, "2026-05-05T01:00:00Z", 'Nothing was recorded at "at 42:10".'),
         ("at 10:22:01", WALK, "2026-05-04T10:25:00Z", 'Nothing was recorded at "at 10:22:01".'),
         ("yesterday at 12:00:00", NIGHT, "2026-05-05T01:00:00Z", 'Nothing was recorded at "yesterday at 12:00:00".'),
