@@ -259,7 +259,7 @@ def test_a_second_question_is_read_apart() -> None:
     assert understand("did I see the mug, and when was it?").second == "", "when it was is told anyway"
     assert understand("when did I see the mug?").second == ""
     assert understand("when did I first see the mug and when did I last see it?").second == "when did i last see it"
-    assert understand("what film is it, plus what is the gate number").second == "what is the gate number"
+    assert understand("where is the car, plus what is the gate number").second == "what is the gate number"
 
 
 def test_two_questions_are_answered_one_behind_the_other() -> None:

@@ -59,8 +59,8 @@ def main_clause(body: str) -> tuple[str, str]:
         return [i for i in fit if parts[i] not in cried] or fit  # what is cried asks only where nothing else does
 
     asks = found("ASKING", parts)
-    if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[0]):
-        later = next((i for i in asks if i), 0)
+    later = next((i for i in asks if i), 0)
+    if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[0]) and (later or not pattern("WH").match(parts[0])):
         return "", f"{pattern('SECOND').split(', '.join(parts[later:]))[0]} {parts[0]}" if later else ", ".join(parts)
     bare = parts if 0 in asks else list(map(without_lead, begins))
     first = next((fit[0] for fit in (found("WH", bare), found("ASKING", begins), found("TOLD_TO", bare)) if fit), 0)
