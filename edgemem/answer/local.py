@@ -203,6 +203,8 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
     lead, window = max(pool.leads, key=lambda one: shown(p, one), default=Lead(phrase=p.target or p.person)), window_of(s)
     if p.kind == "how_many":  # "how many eggs has the hen laid" counts eggs
         lead = next((one for one in pool.leads if f"how many {one.phrase}" in p.text), lead)
+    if p.kind == "summary" and p.time and not (words or is_shown(p, lead)):  # "sum up 8:02 to 8:03, my head is spinning"
+        return (yield from scenes.describe(s))
     if p.anchors and p.things and p.kind != "yes_no":
         place = yield from order.relate(s)
         if place.missing is not None and not words:
@@ -211,7 +213,7 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
             lead, window = (yield from base.look_for(lead.phrase, place.window)), place.window
     if fits_pictures(p) and p.hint in {"none", "seen"} and scenes.asks_kinds(s, lead, window):
         kinds = yield from scenes.each_kind(s, lead, window)
-        if kinds is not None or not words:
+        if kinds is not None or not (words or p.kind == "yes_no"):
             return kinds or _unknown(s, pool, lead)
     pictured = is_shown(p, lead) and fits_pictures(p)
     if words and (words[0][0] >= pictures.sureness(p, lead) or not pictured or _says_where(p, words[0][1])):

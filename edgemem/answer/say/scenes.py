@@ -15,8 +15,9 @@ from edgemem.answer.session import Session
 from edgemem.answer.sights import LEAST_PROBABILITY, beside, in_time
 from edgemem.answer.tools import GLANCE_US, Reply, Scene
 from edgemem.answer.tools_graph import Hear, Related
+from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import singular
-from edgemem.answer.weigh import is_seen
+from edgemem.answer.weigh import is_seen, is_shown, shown
 from edgemem.infer.labels import has_kinds, is_kind_of
 from edgemem.records import US, Evidence
 
@@ -92,14 +93,17 @@ _UNNAMED = 0.2
 
 
 def asks_kinds(s: Session, lead: Lead, window: Window) -> bool:
-    """Asks what there was in a long stretch of a kind that has other names below it: "which birds did I see", not "which red cars"."""
+    """Asks what there was in a long stretch of a kind that has other names below it, or whether there was anything of it: "which birds did
+    I see", "were there any birds", not "which red cars".
+    """
     p, (from_us, to_us) = s.parsed, window
     long = (s.question.as_of_us if to_us is None else to_us) - (from_us or 0) > GLANCE_US
     one = p.anchors and singular(lead.phrase) == lead.phrase  # "what animal came after the dog"
     bare = is_seen(p) and not (one or p.ordinal or p.choices or p.place or p.form or base.qualities(lead.phrase))
     best = max(lead.episodes, key=lambda e: e.score, default=None)
     other = best is not None and best.evidence[0].text != singular(lead.phrase) and has_kinds(lead.phrase)
-    return p.kind in base.OF_A_KIND and len(p.things) == 1 and long and bare and other
+    any_ = p.kind == "yes_no" and singular(lead.phrase) != lead.phrase and not (p.negated or pattern("UNSEEN").search(p.question))
+    return (any_ or p.kind in base.OF_A_KIND) and len(p.things) == 1 and long and bare and other
 
 
 def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
@@ -112,12 +116,16 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
     kinds = [one for one in kinds if one.name != singular(lead.phrase)] or kinds
     also = [one for one in near if one.name in found and one.score >= SURE and one not in kinds]
     told = in_time([*kinds, *also], NAMED, LEAST_PROBABILITY)
-    if not told:
+    certain, whether = any(one.score >= SURE for one in told), s.parsed.kind == "yes_no"
+    shown_too = whether and is_shown(s.parsed, lead)
+    if not told or (whether and not (certain or shown_too)):
         return None
     proof: list[Evidence] = []
     for one in sorted(told, key=lambda one: -one.score):
         proof += (yield from base.inspect(s, (one.best_us, one.best_us), one.stream)).evidence
     text = listed(things(told, NAMED, tz=s.question.tz))
     sure = pictures.SHARES["how_many"] * sum(one.score for one in told) / len(told)
-    saw = "saw" if any(one.score >= SURE for one in told) else "may have seen"
-    return base.answered(f"I {saw} {the(lead.phrase)}: {text}.", sure, base.cite(proof))
+    saw = f"I {'saw' if certain else 'may have seen'} {the(lead.phrase)}: {text}."
+    if whether:
+        saw, sure = (f"Yes: {saw}", shown(s.parsed, lead)) if shown_too else (f"I think so: {saw}", sure)
+    return base.answered(saw, sure, base.cite(proof))
