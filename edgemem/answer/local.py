@@ -181,7 +181,8 @@ def _free(s: Session, pool: Pool) -> Plan:
         return (yield from order.neighbours(s))
     if not stated and p.hint == "read" and (near := (yield from pictures.read_near(s))) is not None:
         return near
-    named = p.things or p.person or p.quote or p.kind in {"when", "how_many", "how_long"}
+    summed = p.kind == "summary" and p.time and not any(is_shown(p, lead) for lead in pool.leads)  # "sum up 8:02 to 8:03, my head hurts"
+    named = not summed and (p.things or p.person or p.quote or p.kind in {"when", "how_many", "how_long"})
     unread = p.kind in {"where", "yes_no"} and not set(p.words) <= ASKING_VERBS  # words for a thing that no slot took
     done = p.predicate and p.verb not in SEEING | (HAVING - MOVING)  # "what did I drink" asks for more than what was there
     doing = p.predicate == "doing" and p.time is not None  # "what was I doing at 10:02": what was there
@@ -203,8 +204,6 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
     lead, window = max(pool.leads, key=lambda one: shown(p, one), default=Lead(phrase=p.target or p.person)), window_of(s)
     if p.kind == "how_many":  # "how many eggs has the hen laid" counts eggs
         lead = next((one for one in pool.leads if f"how many {one.phrase}" in p.text), lead)
-    if p.kind == "summary" and p.time and not (words or is_shown(p, lead)):  # "sum up 8:02 to 8:03, my head is spinning"
-        return (yield from scenes.describe(s))
     if p.anchors and p.things and p.kind != "yes_no":
         place = yield from order.relate(s)
         if place.missing is not None and not words:

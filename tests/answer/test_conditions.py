@@ -93,6 +93,15 @@ def test_a_follow_up_asks_what_was_seen_while_that_was_said() -> None:
     assert understand("what did they charge then?").follows is False
 
 
+def test_a_follow_up_asks_where_the_thing_is_or_goes() -> None:
+    parsed = understand("which city is it going to?", understand("when did I read the bus sign?"))
+    assert (parsed.things, parsed.form, parsed.follows) == (("city", "bus sign"), "place", False)
+    assert {"city", "sign", "bus"} <= set(parsed.words)
+    assert understand("which bus is it to Paris?").follows is False
+    second = followup.resolved(understand("which city was it heading for"), understand("what number was the bus?"))
+    assert (second.things, second.words, second.follows) == (("city", "bus"), ("city", "heading", "bus"), False)
+
+
 def test_a_follow_up_asks_when_that_was_heard() -> None:
     parsed = understand("at what time did I hear that?", understand("what was said about the car?"))
     assert (parsed.kind, parsed.things, parsed.follows) == ("when", ("car",), False)

@@ -24,8 +24,15 @@ def goes_on(plain: str) -> bool:
 
 
 def points_back(parsed: Parsed) -> bool:
-    """It names nothing itself: "how often?", "what colour was it?"."""
-    return pattern("POINTS_BACK").search(parsed.text.rstrip(" ?!.")) is not None and names_nothing(parsed, content(parsed.text))
+    """It names nothing itself: "how often?", "what colour was it?", "which drawer is it in?"."""
+    back = pattern("POINTS_BACK").search(parsed.text.rstrip(" ?!.")) is not None
+    return back and (names_nothing(parsed, content(parsed.text)) or _asks_of_it(parsed))
+
+
+def _asks_of_it(parsed: Parsed) -> bool:
+    """It names no more than what is asked for: "which city was it going to"."""
+    asked = all(re.search(rf"\b(?:which|what) {re.escape(one)}\b", parsed.text) for one in parsed.things)
+    return bool(parsed.form and parsed.things) and asked and pattern("OF_IT").search(parsed.text) is not None
 
 
 def names_nothing(parsed: Parsed, words: Sequence[str]) -> bool:
@@ -56,14 +63,15 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
             parsed, relation=relation, anchors=before.things[:1], place="", clause=clause, follows=False,
             words=tuple(word for word in own if told or word not in beside[0].split()),
         )  # fmt: skip
-    kept = things or tuple(f"{colour} {thing}".strip() for thing in before.things)
+    of_it = before.things if _asks_of_it(parsed) else ()
+    kept = (*things, *of_it) or tuple(f"{colour} {thing}".strip() for thing in before.things)
     anchors = tuple(f"{one} {kept[0]}" if one in ORDINALS and kept else one for one in parsed.anchors)
-    replaced = {word for thing in before.things for word in thing.split()}
+    replaced = () if of_it or not things else {word for thing in before.things for word in thing.split()}
     return msgspec.structs.replace(
         parsed, kind=before.kind if bare else parsed.kind, things=() if anchors else kept, anchors=anchors,
         ordinal=parsed.ordinal or place or stepped, place=parsed.place or before.place,
         time=parsed.time or before.time, form=parsed.form or before.form if bare else parsed.form,
-        words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if not things or word not in replaced)))), follows=False,
+        words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if word not in replaced)))), follows=False,
     )  # fmt: skip
 
 
@@ -71,11 +79,15 @@ def resolved(parsed: Parsed, before: Parsed) -> Parsed:
     """A second question of a text with what "it" or "he" is in the first: "where is the mug? did I leave it here?"; `follows` where that
     says nothing.
     """
-    named = parsed.things or parsed.anchors or parsed.choices or parsed.quote
+    of_it = _asks_of_it(parsed)
+    named = (parsed.things and not of_it) or parsed.anchors or parsed.choices or parsed.quote
     if named or parsed.person or not re.search(r"\b(?:it|its|they|them|he|she|him|her|that|this|those|these)\b", parsed.text):
         return parsed
     two = tuple(dict.fromkeys((*before.things, *before.anchors, *before.choices)))[:2]
     if len(two) == 2 and re.search(r"\bbetween (?:them|these|those)\b", parsed.text):  # "and how long was it between them"
         return msgspec.structs.replace(parsed, relation="between", anchors=two, clause=f"between {two[0]} and {two[1]}", place="")
     things, person = before.things or before.anchors[:1], before.person
-    return msgspec.structs.replace(parsed, things=things, person=person, follows=not (things or person))
+    own = (*parsed.words, *(word for one in things for word in one.split())) if of_it else parsed.words
+    return msgspec.structs.replace(
+        parsed, things=(*parsed.things, *things), words=own, person=person, follows=not (parsed.things or things or person)
+    )
