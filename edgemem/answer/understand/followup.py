@@ -57,7 +57,9 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
         return parsed
     if beside and not bare:  # "what did I see after it"
         relation = cast("Relation", "while" if then else beside[1] if beside[1] in {"before", "after"} else "side")
-        told = relation == "while" and before.hint == "said"  # "when did they say where the keys are? what did I see then?"
+        told = relation == "while" and (
+            before.hint == "said" or "while" in beside[0]
+        )  # "when did they say where the keys are? what did I see then?"
         clause, own = (f"while {before.text}", before.words) if told else (beside[0], parsed.words)
         return msgspec.structs.replace(
             parsed, relation=relation, anchors=before.things[:1], place="", clause=clause, follows=False,

@@ -111,7 +111,10 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         (relation, anchors, clause), vague = by_topic, ""
 
     # what each part names
-    about = read_slots(story or topic, raw, "other")
+    whole = re.search(r"\b(?:first|last) thing\b", timeless) and not pattern("POINTS").search(
+        timeless
+    )  # "... so what was the first thing I saw"
+    about = read_slots("" if whole else story or topic, raw, "other")
     alone = read_slots(pattern("MEDIUM").sub(" ", rest), raw, kind)
     if kind in {"when", "how_many"} and alone.verb not in {"", "be"}:  # not "I took my tablets, when was that"
         about = msgspec.structs.replace(about, claim="")
@@ -284,7 +287,7 @@ def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
         time = None  # "which film is it for tonight"
     if topic and time is None and not story_of(topic):
         told, topic = take_time(topic)
-        time = None if told and pattern("TO_COME").search(told.said) and re.search(r"\b(?:was|were|did)\b", body) else told
+        time = None if told and pattern("TO_COME").search(told.said) and pattern("OVER").search(body) else told
     if time is not None and re.search(r"\b(?:than|as|or)\b", timeless):
         other, timeless = take_time(timeless)
         time = msgspec.structs.replace(time, said=f"{time.said} {other.said}") if other else time
