@@ -933,13 +933,13 @@ def test_which_there_were_of_a_kind_are_names_below_it_that_probably_appeared() 
     )  # fmt: skip
     found = lead(named(30, "dog", 0.8), named(31, "barn", 0.39), phrase="birds", confidence=0.9)
 
-    def told(lead_: Lead = found, of: Any = sights) -> tuple[Reply | None, list[Any]]:
+    def told(lead_: Lead = found, of: Any = sights, kind: str = "which") -> tuple[Reply | None, list[Any]]:
         def brings(action: Any) -> Any:
             if action.from_us != action.to_us:
                 return Scene(evidence=(evidence(1),), sights=tuple(of))
             return Scene(evidence=(evidence(action.from_us // US),)) if action.from_us != 30 * US else Scene()
 
-        made, actions = run(scenes.each_kind(session(kind="which", things=("birds",)), lead_, (0, 99 * US)), brings)
+        made, actions = run(scenes.each_kind(session(kind=kind, things=("birds",)), lead_, (0, 99 * US)), brings)
         return made, [(a.from_us // US, a.to_us // US) for a in actions]
 
     made, looks = told()
@@ -958,6 +958,16 @@ def test_which_there_were_of_a_kind_are_names_below_it_that_probably_appeared() 
     only = told(of=(appeared("bird", 5, 6, 0.9),))[0]
     assert only is not None
     assert only.text == "I saw the birds: bird (00:00:05)."
+    names = "I saw the birds: perhaps flamingo (00:00:10), dog (00:00:30) and toucan (00:00:50)."
+    surely, unsure = told(kind="yes_no")[0], told(msgspec.structs.replace(found, confidence=0.3), kind="yes_no")[0]
+    assert surely is not None
+    assert unsure is not None
+    assert (surely.text, surely.confidence) == (f"Yes: {names}", 0.9)
+    assert (unsure.text, unsure.confidence) == (f"I think so: {names}", made.confidence)
+    perhaps = told(of=sights[2:3], kind="yes_no")[0]
+    assert perhaps is not None
+    assert perhaps.text == "Yes: I may have seen the birds: perhaps flamingo (00:00:10)."
+    assert told(msgspec.structs.replace(found, confidence=0.3), sights[2:3], "yes_no")[0] is None, "neither the kind nor a name is sure"
 
 
 def test_when_a_kind_is_asked_for() -> None:
@@ -981,6 +991,11 @@ def test_when_a_kind_is_asked_for() -> None:
     assert not asks(lead(phrase="birds"), **asked)
     assert not asks(lead(named(30, "bird", 0.8), named(31, "hen", 0.7), phrase="birds"), **asked), "it is called so itself"
     assert not asks(birds, kind="when", things=("birds",))
+    whether: dict[str, Any] = {"kind": "yes_no", "things": ("birds",)}
+    assert asks(birds, **whether, text="were there any birds?")
+    assert not asks(birds, **whether, text="were there several birds?"), "how many there were is not checked"
+    assert not asks(birds, **whether, negated=True)
+    assert not asks(of_bird, kind="yes_no", things=("bird",)), "one is asked for"
     assert not asks(birds, kind="which", things=("birds", "cats"))
     for more in ({"ordinal": 1}, {"choices": ("hen", "owl")}, {"place": "in the hall"}, {"form": "colour"}, {"predicate": "sold"}):
         assert not asks(birds, **asked, **more)

@@ -111,10 +111,8 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         (relation, anchors, clause), vague = by_topic, ""
 
     # what each part names
-    whole = re.search(r"\b(?:first|last) thing\b", timeless) and not pattern("POINTS").search(
-        timeless
-    )  # "... so what was the first thing I saw"
-    about = read_slots("" if whole else story or topic, raw, "other")
+    alone_asks = pattern("WHOLE").search(timeless) and not pattern("POINTS").search(timeless)
+    about = read_slots("" if alone_asks else story or topic, raw, "other")
     alone = read_slots(pattern("MEDIUM").sub(" ", rest), raw, kind)
     if kind in {"when", "how_many"} and alone.verb not in {"", "be"}:  # not "I took my tablets, when was that"
         about = msgspec.structs.replace(about, claim="")

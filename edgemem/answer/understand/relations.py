@@ -52,11 +52,13 @@ def take_relation(body: str, kind: Kind) -> tuple[str, Relation, tuple[str, ...]
 
 
 def pointed_relation(topic: str, asked: str) -> tuple[Relation, tuple[str, ...], str] | None:
-    """When it was by what is told in front: "the bus went by, what came right after it"."""
+    """When or where it was by what is told in front: "the bus went by, what came right after it"."""
     pointed, named = pattern("POINTED").search(asked), mentioned(topic)[-1:]
     if not pointed or not named:
         return None
-    return "before" if (pointed[1] or pointed[0]).startswith(("before", "ahead", "previous")) else "after", named, pointed[0]
+    said = pointed[1] or pointed[0]
+    relation: Relation = "before" if said.startswith(("before", "ahead", "previous")) else "after"
+    return "side" if said.startswith(("next to", "beside", "along", "near", "together")) else relation, named, pointed[0]
 
 
 def _pair(first: str, second: str) -> tuple[str, ...]:
