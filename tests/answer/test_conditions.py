@@ -481,6 +481,7 @@ def test_a_long_summary_keeps_room_for_what_was_heard() -> None:
         ("Was the walk longer than 2 hours?", "The walk was 90 minutes.", ""),
         ("Was the walk longer than 2 hours?", "The walk was 3 hours.", "Yes"),
         ("Is my brother's shoe size bigger than 40?", "My brother's shoe size is 38.", "No"),
+        ("Is my brother's shoe size bigger than 40 inches?", "My brother's shoe size is 38", ""),
         ("Is the bus later than 10?", "bus line 28", ""),
         ("Is the jacket cheaper than 50 dollars?", "The jacket is 45 percent off.", ""),
         ("Is the tea more than 5 euros?", "COFFEE 8 EUR", ""),
