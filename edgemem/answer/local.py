@@ -212,7 +212,7 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
             lead, window = (yield from base.look_for(lead.phrase, place.window)), place.window
     if fits_pictures(p) and p.hint in {"none", "seen"} and scenes.asks_kinds(s, lead, window):
         kinds = yield from scenes.each_kind(s, lead, window)
-        if kinds is not None or not (words or p.kind == "yes_no"):
+        if kinds is not None or not (words or p.ordinal or p.kind == "yes_no"):
             return kinds or _unknown(s, pool, lead)
     pictured = is_shown(p, lead) and fits_pictures(p)
     if words and (words[0][0] >= pictures.sureness(p, lead) or not pictured or _says_where(p, words[0][1])):

@@ -523,6 +523,8 @@ def test_a_long_summary_keeps_room_for_what_was_heard() -> None:
         ("Is the price of the coffee below 5 euros?", "COFFEE 7 EUR", "No"),
         ("They're asking less than 10 euros for the coffee, right?", "COFFEE 7 EUR", "Yes"),
         ("Is it below 10 euros?", "COFFEE 7 EUR", ""),
+        ("Are we seeing David on Saturday?", "The meeting with David is on Sunday.", "No"),
+        ("Are we seeing David on Saturday?", "The meeting with Sarah is on Sunday.", ""),
         ("Was coffee three euros?", "COFFEE 5 EUR", "No"),
         ("Coffee was five euros on that board, wasn't it?", "COFFEE 5 EUR", "Yes"),
         ("Was the bus going to Lyon?", "BUS 92 to Paris", "No"),
@@ -934,13 +936,13 @@ def test_which_there_were_of_a_kind_are_names_below_it_that_probably_appeared() 
     )  # fmt: skip
     found = lead(named(30, "dog", 0.8), named(31, "barn", 0.39), phrase="birds", confidence=0.9)
 
-    def told(lead_: Lead = found, of: Any = sights, kind: str = "which") -> tuple[Reply | None, list[Any]]:
+    def told(lead_: Lead = found, of: Any = sights, kind: Any = "which", ordinal: int = 0) -> tuple[Reply | None, list[Any]]:
         def brings(action: Any) -> Any:
             if action.from_us != action.to_us:
                 return Scene(evidence=(evidence(1),), sights=tuple(of))
             return Scene(evidence=(evidence(action.from_us // US),)) if action.from_us != 30 * US else Scene()
 
-        made, actions = run(scenes.each_kind(session(kind=kind, things=("birds",)), lead_, (0, 99 * US)), brings)
+        made, actions = run(scenes.each_kind(session(kind=kind, things=("birds",), ordinal=ordinal), lead_, (0, 99 * US)), brings)
         return made, [(a.from_us // US, a.to_us // US) for a in actions]
 
     made, looks = told()
@@ -969,6 +971,19 @@ def test_which_there_were_of_a_kind_are_names_below_it_that_probably_appeared() 
     assert perhaps is not None
     assert perhaps.text == "Yes: I may have seen the birds: perhaps flamingo (00:00:10)."
     assert told(msgspec.structs.replace(found, confidence=0.3), sights[2:3], "yes_no")[0] is None, "neither the kind nor a name is sure"
+    first, last = told(ordinal=1)[0], told(ordinal=-1)[0]
+    assert first is not None
+    assert last is not None
+    assert first.text == f"The first bird that I saw: perhaps the flamingo, {at(10)}."
+    assert (last.text, last.evidence) == (f"The last bird that I saw: the toucan, {at(50)}.", ("m50000000",))
+    assert last.confidence == pytest.approx(0.77 * 0.6, abs=1e-4)
+    unseen = told(of=sights[1:2], ordinal=1)[0]
+    assert unseen is not None
+    assert unseen.text == "The first bird that I saw: the dog.", "no picture of it is left"
+    twice = told(of=(appeared("hen", 5, 6, 0.5), appeared("hen", 50, 60, 0.9)), ordinal=1)[0]
+    assert twice is not None
+    assert at(5) in twice.text, "its first time, not its best"
+    assert told(of=sights[3:], ordinal=1)[0] is None
 
 
 def test_when_a_kind_is_asked_for() -> None:
@@ -998,7 +1013,11 @@ def test_when_a_kind_is_asked_for() -> None:
     assert not asks(birds, **whether, negated=True)
     assert not asks(of_bird, kind="yes_no", things=("bird",)), "one is asked for"
     assert not asks(birds, kind="which", things=("birds", "cats"))
-    for more in ({"ordinal": 1}, {"choices": ("hen", "owl")}, {"place": "in the hall"}, {"form": "colour"}, {"predicate": "sold"}):
+    assert asks(birds, **asked, ordinal=1)
+    assert asks(birds, **asked, ordinal=-1)
+    assert not asks(birds, **asked, ordinal=1, anchors=("dog",))
+    assert not asks(birds, **whether, text="were there any birds?", ordinal=1)
+    for more in ({"ordinal": 2}, {"choices": ("hen", "owl")}, {"place": "in the hall"}, {"form": "colour"}, {"predicate": "sold"}):
         assert not asks(birds, **asked, **more)
 
 

@@ -306,8 +306,10 @@ def test_what_was_read_proves_what_stands_in_it() -> None:
     assert (yes.status, yes.text, yes.unverified) == ("answered", f'Yes: I read "BUS 60 to Madrid" {at(10)}.', ())
     other = shown(bus, kind="yes_no", things=("bus 60",), person="Vienna", text="did i see bus 60 to vienna")
     assert (other.status, other.unverified) == ("abstained", ("Vienna",))
-    quoted = shown(bus, kind="yes_no", things=("bus 60",), place="to vienna", predicate="gone", text="does bus 60 go to vienna")
+    quoted = shown(bus, kind="yes_no", things=("bus 60",), place="to vienna", predicate="gone", verb="go", text="does bus 60 go to vienna")
     assert (quoted.text, quoted.confidence, quoted.unverified) == (f'I read "BUS 60 to Madrid" {at(10)}.', 0.45, ("to vienna",))
+    state = shown(bus, kind="yes_no", things=("bus 60",), predicate="clean", text="was bus 60 clean")
+    assert (state.status, state.text) == ("abstained", f'I read "BUS 60 to Madrid" {at(10)}; about "clean" I cannot tell.')
 
 
 def test_no_picture_tells_how_or_why() -> None:

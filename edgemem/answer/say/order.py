@@ -132,19 +132,21 @@ def neighbours(s: Session) -> Plan:
     if p.kind == "how_long":
         return _time_between(s, place)
     names, (from_us, to_us) = tuple(lead.phrase for lead, _ in place.anchors), place.window
+    looks = (one.text for lead, track in place.anchors for one in track.evidence if lead.basis == "frame")
+    own = (*names, *looks)  # the trumpet that looks like a "cornet" is not beside it
     if p.relation in {"before", "after"} and not distance_us(s):  # only what appeared next to it
         end_us = s.question.as_of_us if to_us is None else to_us
         scene = yield from scenes.scene_next(s, from_us or 0, end_us, last=p.relation == "before")
     else:
         stream = place.anchors[0][1].stream if p.relation in {"while", "side"} else ""
-        scene = yield from scenes.in_stretch(s, place.window, stream, names)
+        scene = yield from scenes.in_stretch(s, place.window, stream, own)
     if not scene.evidence and distance_us(s):
         return base.abstain("Nothing was recorded then.")
-    if all(sight.name in names for sight in scene.sights):
+    if all(sight.name in own for sight in scene.sights):
         where = p.relation if p.relation in {"before", "after", "between"} else "beside"
         return base.abstain(f"I know of nothing {where} {listed(the(name) for name in names)} that I can name.")
     sure = 0.6 * min(lead.confidence for lead, _ in place.anchors)
-    return scenes.scene_reply(s, scene, scene.evidence[-1 if p.relation == "before" else 0], sure, names)
+    return scenes.scene_reply(s, scene, scene.evidence[-1 if p.relation == "before" else 0], sure, own)
 
 
 def _time_between(s: Session, place: Place) -> Reply:

@@ -17,7 +17,7 @@ from edgemem.answer.say.verdict import verdict
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Reply, Tally
 from edgemem.answer.understand import Parsed, phrases
-from edgemem.answer.understand.lexicon import CARRIERS, FILLER, VERBS, is_adverb
+from edgemem.answer.understand.lexicon import CARRIERS, FILLER, LINKING, VERBS, is_adverb
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import NUMBERS, singular, words
 from edgemem.answer.weigh import is_seen, is_shown, is_there, shown, weights
@@ -184,8 +184,10 @@ def _unchecked(s: Session, pool: Pool, lead: Lead, chosen: Episode, *claims: str
     claimed = tuple(dict.fromkeys(claims))
     mine = {"i", "we"} & set(s.parsed.question.split())
     rest: dict[str, Any] = {"alternatives": base.others(pool, chosen), "unverified": claimed}
-    if lead.basis == "text" and not mine:  # "is flight KL383 delayed" the sign may say, not what I did
-        told = verdict(s.parsed, chosen.evidence[0].text, written=True) if s.parsed.kind == "yes_no" and not s.parsed.negated else ""
+    whether = s.parsed.kind == "yes_no"
+    told = verdict(s.parsed, chosen.evidence[0].text, written=True) if lead.basis == "text" and whether and not s.parsed.negated else ""
+    state = whether and not told and s.parsed.predicate and s.parsed.verb in LINKING | {"", "be"}  # "was the coffee good"
+    if lead.basis == "text" and not (mine or state):  # "is flight KL383 delayed" the sign may say, not what I did
         text = f"{told}{': ' * bool(told)}{_seen(s, lead, chosen)}."
         return base.answered(text, 0.5 * shown(s.parsed, lead), base.cite([chosen]), **rest)
     tracks = base.strong(lead)

@@ -12,7 +12,7 @@ from edgemem.answer.retrieve import CLEAR
 from edgemem.answer.say import base, pictures
 from edgemem.answer.say.base import Plan, Steps, Window
 from edgemem.answer.session import Session
-from edgemem.answer.sights import LEAST_PROBABILITY, beside, in_time
+from edgemem.answer.sights import LEAST_PROBABILITY, SeenName, beside, in_time
 from edgemem.answer.tools import GLANCE_US, Reply, Scene
 from edgemem.answer.tools_graph import Hear, Related
 from edgemem.answer.understand.wordings import pattern
@@ -34,7 +34,7 @@ def describe(s: Session) -> Plan:
         scene = yield from in_stretch(s, window)
     if not scene.evidence:
         return base.abstain("Nothing was recorded then.")
-    reply = scene_reply(s, scene, scene.evidence[0], 0.9)
+    reply = scene_reply(s, scene, scene.evidence[0], 0.6 if ordinal and at_us is None else 0.9)
     if at_us is not None or s.parsed.kind != "summary":
         return reply
     said = (yield from base.brought(Hear(from_us=window[0], to_us=window[1], limit=_HEARD), Related)).rows
@@ -99,7 +99,8 @@ def asks_kinds(s: Session, lead: Lead, window: Window) -> bool:
     p, (from_us, to_us) = s.parsed, window
     long = (s.question.as_of_us if to_us is None else to_us) - (from_us or 0) > GLANCE_US
     one = p.anchors and singular(lead.phrase) == lead.phrase  # "what animal came after the dog"
-    bare = is_seen(p) and not (one or p.ordinal or p.choices or p.place or p.form or base.qualities(lead.phrase))
+    in_row = p.ordinal and (p.ordinal not in {1, -1} or p.anchors or p.kind == "yes_no")
+    bare = is_seen(p) and not (one or in_row or p.choices or p.place or p.form or base.qualities(lead.phrase))
     best = max(lead.episodes, key=lambda e: e.score, default=None)
     other = best is not None and best.evidence[0].text != singular(lead.phrase) and has_kinds(lead.phrase)
     any_ = p.kind == "yes_no" and singular(lead.phrase) != lead.phrase and not (p.negated or pattern("UNSEEN").search(p.question))
@@ -116,6 +117,9 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
     kinds = [one for one in kinds if one.name != singular(lead.phrase)] or kinds
     also = [one for one in near if one.name in found and one.score >= SURE and one not in kinds]
     told = in_time([*kinds, *also], NAMED, LEAST_PROBABILITY)
+    if s.parsed.ordinal and told:
+        ends = [one for one in (*kinds, *also) if one.score >= LEAST_PROBABILITY]
+        return (yield from _end_of_kind(s, lead, (min if s.parsed.ordinal > 0 else max)(ends, key=lambda one: one.t0_us)))
     certain, whether = any(one.score >= SURE for one in told), s.parsed.kind == "yes_no"
     shown_too = whether and is_shown(s.parsed, lead)
     if not told or (whether and not (certain or shown_too)):
@@ -129,3 +133,16 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
     if whether:
         saw, sure = (f"Yes: {saw}", shown(s.parsed, lead)) if shown_too else (f"I think so: {saw}", sure)
     return base.answered(saw, sure, base.cite(proof))
+
+
+def _end_of_kind(s: Session, lead: Lead, end: SeenName) -> Plan:
+    """The first or the last of a kind: "which bird did I see first".
+
+    Of 270 such questions about six life logs its time is right for 126, that of what looks like the kind itself for 111; of 132 about three
+    others, which chose nothing, for 60 and 50.
+    """
+    seen = (yield from base.inspect(s, (end.best_us, end.best_us), end.stream)).evidence
+    row, sure = "first" if s.parsed.ordinal > 0 else "last", "" if end.score >= SURE else "perhaps "
+    text = f"The {row} {singular(lead.phrase)} that I saw: {sure}{the(end.name)}"
+    when = f", {at(seen[0], s.question.tz)}" if seen else ""
+    return base.answered(f"{text}{when}.", pictures.SHARES["ordinal"] * end.score, base.cite(seen))

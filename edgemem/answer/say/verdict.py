@@ -47,6 +47,7 @@ def verdict(p: Parsed, text: str, *, written: bool = False) -> str:
     units = {after for word, after in pairwise(asked) if with_unit and word.isdecimal()}
     rest = [kin(word) for word in numbered(" ".join(p.words)) if word not in {*values, *units} and VERBS.get(word) not in SAYING | HAVING]
     rest = [word for word in rest if word not in CARRIERS] or rest  # "on that board"
+    rest = rest or [word for word in person if word in said]  # "are we seeing David on Monday"
     own = {number for word, number in pairwise(asked) if word in _NUMBERED and ({*towards, *rest} - {word})}
     values = [word for word in values if word not in own]  # "does bus 28 go to Paris" is not denied by another bus
     if not rest or held(rest, " ".join(said)) < _OF_IT:
