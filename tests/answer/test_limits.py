@@ -22,7 +22,7 @@ from edgemem.answer.session import Session
 from edgemem.answer.sights import SeenName
 from edgemem.answer.tools import Inspect, Scene
 from edgemem.answer.tools_graph import Row
-from edgemem.answer.understand import Parsed
+from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.forms import names
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.infer.phrase import LabelQuery
@@ -349,6 +349,11 @@ def test_who_asks_for_a_name_or_an_amount_is_told_one() -> None:
         assert not statements.may_tell(named, said("My brother's shoe size is 44")), predicate
         assert statements.may_tell(named, said("My brother is called Tom"))
         assert statements.may_tell(named, words("BAKERY")), "signs are in capitals"
+    tools = understand("What tools did I see?")
+    assert not statements.may_tell(tools, words("TOOLS")), "it says no more than the question"
+    assert statements.may_tell(tools, words("HAND TOOLS"))
+    assert statements.may_tell(tools, said("tools"))
+    assert statements.may_tell(understand("What does the tools sign say?"), words("TOOLS"))
     assert statements.may_tell(Parsed(kind="what", predicate="title"), said("we watch a film"))
     cat = "Their cat is called"
     for predicate, text, may in (

@@ -502,6 +502,12 @@ def test_what_was_beside_an_anchor() -> None:
     alone = told("side", "mug", one=Scene(evidence=(evidence(55),), sights=(label("mug"),)))[0]
     assert (alone.status, alone.text) == ("abstained", "I know of nothing beside the mug that I can name.")
     assert told("after", "fox")[0].text == "I have not seen a fox in this memory."
+    seen = msgspec.structs.replace(episode(50), evidence=(evidence(50, 0.9, text="cornet"),))
+    horn = lead(seen, phrase="trumpet", confidence=0.5)
+    plan = order.neighbours(session(kind="what", relation="side", anchors=("trumpet",)))
+    both = Scene(evidence=(evidence(50),), sights=(label("cornet"), label("sofa")))
+    beside = run(plan, lambda action: by_name(horn)(action) if isinstance(action, Gather) else both)[0]
+    assert beside.text == f"Sofa, {at(50)}.", "the cornet is the trumpet itself"
 
 
 # ---------------------------------------------------------------------------------------------------------------------------- people

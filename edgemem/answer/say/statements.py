@@ -18,7 +18,19 @@ from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
 from edgemem.answer.understand.lexicon import ASKING_VERBS, ATTRIBUTES, CARRIERS, FIRST_NAMES, NO_NAMES, PERSONS, SAYING, STOP, VERBS, WORN
 from edgemem.answer.understand.record import Form
 from edgemem.answer.understand.wordings import ORDINALS, pattern
-from edgemem.answer.understand.words import best_word, likeness, line_of, meaning, numbered, similar_texts, singular, spaced, squeeze, words
+from edgemem.answer.understand.words import (
+    best_word,
+    likeness,
+    line_of,
+    meaning,
+    numbered,
+    root,
+    similar_texts,
+    singular,
+    spaced,
+    squeeze,
+    words,
+)
 from edgemem.answer.weigh import asked_already, heard_right, stated, stated_prior
 from edgemem.words import word_classes
 
@@ -56,7 +68,7 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     """
     carried = not CARRIERS.isdisjoint(map(singular, (*p.words, *words(p.target))))
     on_sign = one.channel == "text" and p.hint == "said" and p.verb in SAYING - {"ask"} and not carried  # what somebody said
-    if on_sign or (p.verb not in SAYING and _of_another(p, one)) or _of_other_things(p, one):
+    if on_sign or (p.verb not in SAYING and _of_another(p, one)) or _of_other_things(p, one) or _is_echo(p, one):
         return False
     by_another = p.person and one.speaker and not set(words(p.person)) & set(words(one.speaker))
     if p.hint == "said" and by_another and p.verb in SAYING and not _MINE.search(p.text):
@@ -74,6 +86,12 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     if one.channel == "text" and (unsaid or (p.counts == "times" and p.hint == "none" and counted == "number")):
         return False
     return p.hint != "seen" or p.kind in {"what", "which", "who"} or stated_prior(p) >= 0.5
+
+
+def _is_echo(p: Parsed, one: Candidate) -> bool:
+    """A sign that says no more than the question: "TOOLS" to "what tools did I see"."""
+    seen = one.channel == "text" and p.hint == "seen" and p.kind in {"what", "which", "list"}
+    return seen and {root(word) for word in numbered(one.text)} <= {root(word) for word in numbered(p.question)}
 
 
 def _of_another(p: Parsed, one: Candidate) -> bool:
