@@ -118,7 +118,7 @@ def everything(s: Session) -> Steps[Pool]:
     words = tuple(word for word in words if p.hint != "read" or VERBS.get(word) not in WRITING) or words
     timeless = stated_prior(p) >= 0.5 and not (over and p.time and p.time.within_day)  # "what did the sign at 8:09 say"
     if problem and p.time and not over:  # "who have I got to see on Saturday": the day is a word of it
-        words = (*words, *phrases.content(p.time.said))
+        words = (*words, *phrases.content(p.time.said.replace("this evening", "tonight")))
     things = (f'"{p.quote}"',) if p.quote else p.things or tuple(filter(None, p.person.lower().split("; ")))
     things = things or (phrases.noun_phrase(p.place),) * (p.kind in {"yes_no", "when"})  # "have I been near a ferret"
     window, seen = (None, s.question.as_of_us), window_of(s)
@@ -131,7 +131,8 @@ def everything(s: Session) -> Steps[Pool]:
 
 def _is_over(s: Session) -> bool:
     """It is about what was: not "what was the film tonight", where that is still to come."""
-    return happened(s.parsed) and (s.span.problem != TO_COME or re.search(r"\b(?:did|had)\b", s.parsed.text) is not None)
+    named = s.span.problem == TO_COME and s.parsed.kind in {"what", "which", "when"} and not re.search(r"\b(?:did|had)\b", s.parsed.text)
+    return happened(s.parsed) and not named
 
 
 def _either(p: Parsed, things: Sequence[str], window: Window, words: Sequence[str]) -> Steps[Pool]:
@@ -181,7 +182,8 @@ def _free(s: Session, pool: Pool) -> Plan:
         return (yield from order.neighbours(s))
     if not stated and p.hint == "read" and (near := (yield from pictures.read_near(s))) is not None:
         return near
-    summed = p.kind == "summary" and p.time and not any(is_shown(p, lead) for lead in pool.leads)  # "sum up 8:02 to 8:03, my head hurts"
+    beside_it = "," in p.question and not any(lead.recognised for lead in pool.leads)  # "sum up 8:02 to 8:03, my memory is like sawdust"
+    summed = p.kind == "summary" and p.time and beside_it
     named = not summed and (p.things or p.person or p.quote or p.kind in {"when", "how_many", "how_long"})
     unread = p.kind in {"where", "yes_no"} and not set(p.words) <= ASKING_VERBS  # words for a thing that no slot took
     done = p.predicate and p.verb not in SEEING | (HAVING - MOVING)  # "what did I drink" asks for more than what was there

@@ -59,6 +59,10 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     lead = msgspec.structs.replace(lead, phrase=_without(lead.phrase, qualities))
     tracks, elsewhere = there or tracks, () if there or not p.place or often else (p.place,)
     at_time = base.pick(tracks, p.ordinal or next_ or -(p.kind == "where"))  # where it was last seen is where it still is
+    longest = re.search(r"\b(longe|shorte)st\b", p.question) if p.kind in {"when", "which", "what"} and len(tracks) > 1 else None
+    if longest:
+        at_time = (max if longest[1] == "longe" else min)(tracks, key=lambda e: e.t1_us - e.t0_us)
+        tracks = [at_time]
     if at_time is None:
         text = f"I saw {the(lead.phrase)} only {times(len(tracks))}."
         return base.abstain(text, confidence=min(0.25, shown(p, lead)), evidence=base.cite(tracks))
@@ -84,6 +88,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
     several = p.kind in base.OF_A_KIND and not (p.ordinal or p.anchors) and len({e.evidence[0].text for e in tracks}) > 1
     sure = SHARES["how_many"] * shown(p, lead) if often or several else sureness(p, lead)  # "which animals" is right only as a whole
+    sure *= SHARES["how_long"] if longest else 1.0
     sure /= 1 + len(by) + len(elsewhere)
     sure *= at_time.score / base.best_score(lead) if p.kind in base.OF_A_KIND else 1.0  # another of its kind than the best one
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *done, *by, *qualities))

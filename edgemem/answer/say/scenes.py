@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -92,6 +93,9 @@ _UNNAMED = 0.2
 """Confidence in a scene of which nothing can be named."""
 
 
+_ANY = "(?<!hardly )(?<!barely )(?<!scarcely )any|some|see|seen|saw|spot|spotted|meet|met|pass|passed|across|past|there"
+
+
 def asks_kinds(s: Session, lead: Lead, window: Window) -> bool:
     """Asks what there was in a long stretch of a kind that has other names below it, or whether there was anything of it: "which birds did
     I see", "were there any birds", not "which red cars".
@@ -104,6 +108,7 @@ def asks_kinds(s: Session, lead: Lead, window: Window) -> bool:
     best = max(lead.episodes, key=lambda e: e.score, default=None)
     other = best is not None and best.evidence[0].text != singular(lead.phrase) and has_kinds(lead.phrase)
     any_ = p.kind == "yes_no" and singular(lead.phrase) != lead.phrase and not (p.negated or pattern("UNSEEN").search(p.question))
+    any_ = any_ and re.search(rf"(?:^|\b(?:{_ANY}) ){re.escape(lead.phrase)}\b", p.question) is not None  # not "hardly any", "three birds"
     return (any_ or p.kind in base.OF_A_KIND) and len(p.things) == 1 and long and bare and other
 
 
@@ -118,8 +123,7 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
     also = [one for one in near if one.name in found and one.score >= SURE and one not in kinds]
     told = in_time([*kinds, *also], NAMED, LEAST_PROBABILITY)
     if s.parsed.ordinal and told:
-        ends = [one for one in (*kinds, *also) if one.score >= LEAST_PROBABILITY]
-        return (yield from _end_of_kind(s, lead, (min if s.parsed.ordinal > 0 else max)(ends, key=lambda one: one.t0_us)))
+        return (yield from _end_of_kind(s, lead, (min if s.parsed.ordinal > 0 else max)((*kinds, *also), key=lambda one: one.t0_us)))
     certain, whether = any(one.score >= SURE for one in told), s.parsed.kind == "yes_no"
     shown_too = whether and is_shown(s.parsed, lead)
     if not told or (whether and not (certain or shown_too)):
@@ -129,7 +133,7 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
         proof += (yield from base.inspect(s, (one.best_us, one.best_us), one.stream)).evidence
     text = listed(things(told, NAMED, tz=s.question.tz))
     sure = pictures.SHARES["how_many"] * sum(one.score for one in told) / len(told)
-    saw = f"I {'saw' if certain else 'may have seen'} {the(lead.phrase)}: {text}."
+    saw = f"I {'saw' if certain or shown_too else 'may have seen'} {the(lead.phrase)}: {text}."
     if whether:
         saw, sure = (f"Yes: {saw}", shown(s.parsed, lead)) if shown_too else (f"I think so: {saw}", sure)
     return base.answered(saw, sure, base.cite(proof))

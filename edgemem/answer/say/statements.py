@@ -38,11 +38,10 @@ _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
 """The one who asks said it; a person in such a question was told it or is what it is about."""
 _NAMED = frozenset(("named", "name", "surname", "called"))
 """What is asked for is a name, which stands in what was said with a capital."""
-_SIGNS = frozenset(
-    ("sign", "signboard", "notice", "poster", "plaque", "billboard", "banner", "nameplate", "writing", "text", "lettering", "print")
-)
+_SIGNS = frozenset(("sign", "signboard", "notice", "poster", "plaque", "billboard", "banner", "nameplate"))
 _LETTERING = frozenset(("writing", "text", "lettering", "print"))
-"""What stands on all of them."""
+"""What stands on all of them, but for a text that is said, sent or written."""
+_SENT = SAYING | {"write", "get", "send"}
 _SHORTEST, _TOLD = 3, 10
 """Shorter readings are hardly signs; so many signs are told at once."""
 _FIGURES = frozenset(("price", "time", "duration"))
@@ -125,9 +124,10 @@ def signs(s: Session, pool: Pool) -> Reply | None:
     """
     p = s.parsed
     asked, (from_us, to_us) = {singular(word) for word in (*p.words, *words(p.target))} - ORDINALS.keys(), window_of(s)
-    several = p.ordinal or singular(p.target) != p.target or p.target in _LETTERING
-    every = (p.kind == "list" and p.verb == "read" and not p.target) or (several and asked & _SIGNS)
-    if p.kind == "yes_no" or not every or not asked <= _SIGNS | VERBS.keys() | ASKING_VERBS:
+    several = asked & _SIGNS and (p.ordinal or singular(p.target) != p.target)
+    lettering = p.target in _LETTERING and p.kind in {"what", "which", "list", "summary"} and p.verb not in _SENT
+    every = p.kind == "list" and p.verb == "read" and not p.target and re.search(r"\b(?:i|we)\b", p.question)
+    if p.kind == "yes_no" or not (several or lettering or every) or not asked <= _SIGNS | _LETTERING | VERBS.keys() | ASKING_VERBS:
         return None
     now = Query(text="", from_us=from_us, to_us=to_us)
     read = [one for one in pool.candidates if one.channel == "text" and is_text(one.text) and now.holds(one.t0_us)]

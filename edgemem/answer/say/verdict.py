@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from edgemem.answer.retrieve import held
 from edgemem.answer.understand import Parsed, phrases, timeref
-from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, HAVING, SAYING, VERBS
+from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, SAYING, VERBS, pairs_of
 from edgemem.answer.understand.wordings import pattern
-from edgemem.answer.understand.words import kin, numbered, root, similar_texts, words
+from edgemem.answer.understand.words import numbered, root, similar_texts, words
 from edgemem.infer.phrase import COLOUR_WORDS
 
 _NUMBERED = frozenset(("bus", "tram", "train", "line", "flight", "gate", "platform", "route"))
@@ -23,6 +23,12 @@ _NOT = re.compile(r"\b(?:not|never|no longer|\w+n't|isnt|wasnt|arent)\b")
 _OF_IT = 0.66
 """Words that hold so much of a claim are about it: "he takes size 42 in shoes" and "his shoe size is 40"."""
 _MONEY = pattern("MONEY", re.IGNORECASE)
+_UNITS = tuple(
+    (unit, re.compile(sign, re.IGNORECASE))
+    for unit, sign in {"eur": "eur|€", "dollar": r"dollar|usd|\$", "pound": "pound|gbp|£", "per": "%|per ?cent"}.items()
+)
+"""How a claimed unit stands in words: 25 euros are not "25 %"."""
+_SAME = pairs_of("SAME")
 _WITH_UNIT = re.compile(rf"{_MONEY.pattern}|\d+ per ?cent", re.IGNORECASE)
 _BEFORE_NAMES = frozenset(("to", "with", "called", "named", "for"))
 """A name behind one of these is told by the same word."""
@@ -39,25 +45,27 @@ def verdict(p: Parsed, text: str, *, written: bool = False) -> str:
         return _compared(p, text, compared)
     if _LATE.search(p.question) or _ON_TIME.search(p.question):
         return _of_state(p, text.lower(), written)
-    asked, said = ([kin(word) for word in numbered(some)] for some in (p.question, text))
+    asked, said = ([_SAME.get(word, word) for word in numbered(some)] for some in (p.question, text))
     person = words(p.person)
-    towards = re.findall(r"\bto (\w+)", p.place)
+    towards = re.findall(r"\bto (\w+)$", p.place)
     values = [word for word in asked if word.isdecimal() or word in {*COLOUR_WORDS, *timeref.WEEKDAYS, *person, *towards}]
     with_unit = _WITH_UNIT.search(" ".join(asked)) is not None
     units = {after for word, after in pairwise(asked) if with_unit and word.isdecimal()}
-    rest = [kin(word) for word in numbered(" ".join(p.words)) if word not in {*values, *units} and VERBS.get(word) not in SAYING | HAVING]
-    rest = [word for word in rest if word not in CARRIERS] or rest  # "on that board"
-    rest = rest or [word for word in person if word in said]  # "are we seeing David on Monday"
+    silent = SAYING | {"be", "have", "get", *([p.verb] if towards else [])}
+    rest = [word for word in numbered(" ".join(p.words)) if word not in {*values, *units} and VERBS.get(word) not in silent]
+    rest = [_SAME.get(word, word) for word in rest]
+    rest = [word for word in rest if word not in CARRIERS - set(words(" ".join(p.things)))] or rest  # "on that board"
+    rest = rest or [word for word in person if word in said and p.verb in {"see", "meet"}]  # "are we seeing David on Monday"
     own = {number for word, number in pairwise(asked) if word in _NUMBERED and ({*towards, *rest} - {word})}
     values = [word for word in values if word not in own]  # "does bus 28 go to Paris" is not denied by another bus
-    if not rest or held(rest, " ".join(said)) < _OF_IT:
+    other_unit = any(one.startswith(unit) and not sign.search(text) for unit, sign in _UNITS for one in units)
+    share = held(rest, " ".join(said)) if rest else 0.0
+    if share < _OF_IT or other_unit:
         return ""
     if any(word not in said and _is_denied(word, asked, said, rest) for word in values):
         return "No"
     others = [word for word in said if word not in values and (word.isdecimal() or word in COLOUR_WORDS or word in timeref.WEEKDAYS)]
-    same = (
-        values and set(values) <= set(said) and held(rest, " ".join(said)) >= 1 and not (others or p.predicate or _NOT.search(text.lower()))
-    )
+    same = values and set(values) <= set(said) and share >= 1 and not (others or p.predicate or _NOT.search(text.lower()))
     return "Yes" if written and same else ""
 
 

@@ -82,7 +82,8 @@ def two_questions(text: str) -> tuple[str, str]:
     first, _, rest = text.partition("? ")
     rest = re.sub(r"^(?:and|also|but|oh|plus|if (?:so|not))\b,? ", "", rest).strip(" ?.!")
     both = not pattern("TAG").match(rest) and all(pattern("ASKING").match(without_lead(part)) for part in (first, rest))
-    return (f"{first}?", rest) if both and _asks_more(rest, first) else (text, "")
+    seen_too = pattern("WH").match(first) and pattern("WHILE").search(rest) and not pattern("SEEN").search(first)
+    return (f"{first}?", rest) if both and (seen_too or _asks_more(rest, first)) else (text, "")
 
 
 def _asks_more(other: str, first: str) -> bool:

@@ -39,7 +39,8 @@ def names_nothing(parsed: Parsed, words: Sequence[str]) -> bool:
     """No thing, place, time or person, and none of these words tells what it is about."""
     said = (*parsed.things, *parsed.choices, *parsed.anchors, parsed.place, parsed.person, parsed.quote)
     named = any(one not in PRONOUNS | {"", "there"} for one in said) or parsed.time or parsed.relation == "while"
-    return not named and all(word in ATTRIBUTES or VERBS.get(word) in SAYING | SEEING | _HEARING for word in words)
+    own = SAYING if pattern("CLEFT").search(parsed.text) else SAYING | SEEING | _HEARING
+    return not named and all(word in ATTRIBUTES or VERBS.get(word) in own for word in words)
 
 
 def followed(parsed: Parsed, before: Parsed) -> Parsed:
@@ -51,15 +52,13 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     colour = " ".join(word for word in attributes if word in COLOUR_WORDS)
     place = next((ORDINALS[word] for word in attributes if word in ORDINALS), 0)
     stepped = 0 if step is None else -2 if step[1] == "before" or step[2] == "earlier" else 2
-    then = pattern("ATTHATTIME").search(parsed.text.rstrip(" ?!."))
-    beside = None if things or parsed.kind == "when" else then or pattern("BESIDE_IT").search(parsed.text)
-    if beside and not before.things:  # "and after that?", where "that" is what was told
+    at_that_time = pattern("ATTHATTIME").search(parsed.text.rstrip(" ?!."))
+    beside = None if things or parsed.kind == "when" else at_that_time or pattern("BESIDE_IT").search(parsed.text)
+    told = at_that_time is not None and (before.hint == "said" or at_that_time[0].startswith("while "))  # "what was said?"
+    if beside and not (before.things or told):  # "and after that?", where "that" is what was told
         return parsed
     if beside and not bare:  # "what did I see after it"
-        relation = cast("Relation", "while" if then else beside[1] if beside[1] in {"before", "after"} else "side")
-        told = relation == "while" and (
-            before.hint == "said" or "while" in beside[0]
-        )  # "when did they say where the keys are? what did I see then?"
+        relation = cast("Relation", "while" if at_that_time else beside[1] if beside[1] in {"before", "after"} else "side")
         clause, own = (f"while {before.text}", before.words) if told else (beside[0], parsed.words)
         return msgspec.structs.replace(
             parsed, relation=relation, anchors=before.things[:1], place="", clause=clause, follows=False,

@@ -66,12 +66,7 @@ _KIN = pairs_of("KIN")
 
 def meaning(word: str) -> str:
     """The root by which words that mean the same are compared: that of a verb's base, of "mother" for "mum"."""
-    return root(VERBS.get(word) or kin(word))
-
-
-def kin(word: str) -> str:
-    """The word by which it is told as well: "mother" for "mum", "off" for "discount"."""
-    return _KIN.get(word, word)
+    return root(VERBS.get(word) or _KIN.get(word, word))
 
 
 def synonyms(word: str) -> frozenset[str]:
