@@ -57,7 +57,7 @@ def pointed_relation(topic: str, asked: str) -> tuple[Relation, tuple[str, ...],
     if not pointed or not named:
         return None
     said = pointed[1] or pointed[0]
-    relation: Relation = "before" if said.startswith(("before", "ahead", "previous")) else "after"
+    relation: Relation = "before" if re.search(r"\b(?:before|ahead|previous)", said) else "after"
     return "side" if said.startswith(("next to", "beside", "along", "near", "together")) else relation, named, pointed[0]
 
 
