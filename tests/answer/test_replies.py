@@ -1133,3 +1133,13 @@ def test_short_answers_stand_before_the_quote_unless_they_are_all_of_it() -> Non
     assert [one.text for _, one in statements.ranked(asked, pool)] == ["b", "a"], "as likely to a thousandth: the newer"
     pool = Pool(candidates=(heard("a", 1, held=0.5, cosine=0.5), heard("b", 9, held=0.48, cosine=0.5)))
     assert [one.text for _, one in statements.ranked(asked, pool)] == ["a", "b"]
+
+
+def test_when_it_was_in_view_the_longest() -> None:
+    mug = lead(episode(10, 14), episode(50, 70), episode(100, 101), confidence=0.9)
+    longest = shown(mug, kind="when", text="when did i see the mug the longest")
+    assert (longest.text, longest.confidence) == (f"I saw the mug {at(50)} for 20 s.", pytest.approx(0.54))
+    assert shown(mug, kind="when", text="when did i see the mug for the shortest time").text == f"I saw the mug {at(100, '1 min 40 s')}."
+    assert shown(mug, kind="how_many", text="how many times did i see the longest mug").text.startswith("3 times")
+    once = shown(lead(episode(10, 14), confidence=0.9), kind="when", text="when did i see the mug the longest")
+    assert once.confidence == pytest.approx(0.9), "of one time nothing is compared"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -58,11 +58,9 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
         return _unchecked(s, pool, lead, chosen, *unsaid)
     lead = msgspec.structs.replace(lead, phrase=_without(lead.phrase, qualities))
     tracks, elsewhere = there or tracks, () if there or not p.place or often else (p.place,)
-    at_time = base.pick(tracks, p.ordinal or next_ or -(p.kind == "where"))  # where it was last seen is where it still is
-    longest = re.search(r"\b(longe|shorte)st\b", p.question) if p.kind in {"when", "which", "what"} and len(tracks) > 1 else None
-    if longest:
-        at_time = (max if longest[1] == "longe" else min)(tracks, key=lambda e: e.t1_us - e.t0_us)
-        tracks = [at_time]
+    longest = _longest(p, tracks)
+    at_time = longest or base.pick(tracks, p.ordinal or next_ or -(p.kind == "where"))  # where it was last seen is where it still is
+    tracks = [longest] if longest else tracks
     if at_time is None:
         text = f"I saw {the(lead.phrase)} only {times(len(tracks))}."
         return base.abstain(text, confidence=min(0.25, shown(p, lead)), evidence=base.cite(tracks))
@@ -92,6 +90,14 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     sure /= 1 + len(by) + len(elsewhere)
     sure *= at_time.score / base.best_score(lead) if p.kind in base.OF_A_KIND else 1.0  # another of its kind than the best one
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *done, *by, *qualities))
+
+
+def _longest(p: Parsed, tracks: Sequence[Episode]) -> Episode | None:
+    """When it was in view the longest, or the shortest, where that is asked: right for 19 of 42 things of nine life logs that came several
+    times, one of its times for 31.
+    """
+    asked = re.search(r"\b(longe|shorte)st\b", p.question) if p.kind in {"when", "which", "what"} and len(tracks) > 1 else None
+    return asked and (max if asked[1] == "longe" else min)(tracks, key=lambda e: e.t1_us - e.t0_us)
 
 
 def is_listed(p: Parsed) -> bool:

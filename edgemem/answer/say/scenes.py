@@ -143,7 +143,7 @@ def _end_of_kind(s: Session, lead: Lead, end: SeenName) -> Plan:
     """The first or the last of a kind: "which bird did I see first".
 
     Of 270 such questions about six life logs its time is right for 126, that of what looks like the kind itself for 111; of 132 about three
-    others, which chose nothing, for 60 and 50.
+    others, which chose nothing, for 61 and 50.
     """
     seen = (yield from base.inspect(s, (end.best_us, end.best_us), end.stream)).evidence
     row, sure = "first" if s.parsed.ordinal > 0 else "last", "" if end.score >= SURE else "perhaps "
