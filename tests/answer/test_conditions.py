@@ -809,6 +809,8 @@ def test_more_often_with_a_deed_that_pictures_show() -> None:
 def test_a_list_of_kinds_is_less_sure_than_one_of_them() -> None:
     birds = lead(named(10, "hen", 0.8), named(50, "owl", 0.9), phrase="birds", confidence=0.8)
     assert shown(birds, kind="list", things=("birds",)).confidence == pytest.approx(0.4 * 1.0, abs=0.01)
+    last = shown(lead(named(10, "hen", 0.8), named(50, "owl", 0.9), phrase="bird"), kind="which", things=("bird",), ordinal=-1)
+    assert last.text == f"I last saw the bird {at(50)}. It looked like an owl."
     one = lead(named(10, "hen", 0.8), phrase="birds", confidence=0.8)
     assert shown(one, kind="list", things=("birds",)).confidence == pytest.approx(0.8)
 
