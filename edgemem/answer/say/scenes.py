@@ -133,10 +133,11 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
         proof += (yield from base.inspect(s, (one.best_us, one.best_us), one.stream)).evidence
     text = listed(things(told, NAMED, tz=s.question.tz))
     sure = pictures.SHARES["how_many"] * sum(one.score for one in told) / len(told)
-    saw = f"I {'saw' if certain or shown_too else 'may have seen'} {the(lead.phrase)}: {text}."
-    if whether:
-        saw, sure = (f"Yes: {saw}", shown(s.parsed, lead)) if shown_too else (f"I think so: {saw}", sure)
-    return base.answered(saw, sure, base.cite(proof))
+    if whether and not shown_too:  # a name that is sure is no proof of the kind: of 88 kinds that were not there it affirms 8 more
+        unsure = f"I am not sure; I may have seen {the(lead.phrase)}: {text}."
+        return base.abstain(unsure, confidence=min(0.25, sure), evidence=base.cite(proof), unverified=(lead.phrase,))
+    saw = f"I {'saw' if certain or whether else 'may have seen'} {the(lead.phrase)}: {text}."
+    return base.answered(f"Yes: {saw}" if whether else saw, shown(s.parsed, lead) if whether else sure, base.cite(proof))
 
 
 def _end_of_kind(s: Session, lead: Lead, end: SeenName) -> Plan:
