@@ -143,8 +143,8 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
 def _end_of_kind(s: Session, lead: Lead, end: SeenName) -> Plan:
     """The first or the last of a kind: "which bird did I see first".
 
-    Of 98 such questions about a composed stream, not in view when this was chosen, its time is right for 35, that of what looks like the kind
-    itself for 23; of 402 about nine life logs, which were in view, for 187 and 161.
+    Of 98 such questions about a composed stream, not in view when this was chosen, its time is right for 35, that of what looks like the
+    kind itself for 23; of 402 about nine life logs, which were in view, for 187 and 161.
     """
     seen = (yield from base.inspect(s, (end.best_us, end.best_us), end.stream)).evidence
     row, sure = "first" if s.parsed.ordinal > 0 else "last", "" if end.score >= SURE else "perhaps "
