@@ -280,8 +280,9 @@ def statements(text: str) -> list[str]:
 
 
 def signs_of(view: View, query: Query) -> list[Candidate]:
-    """What was read, sign by sign: of readings that follow each other and share a line those that hold each repeated line."""
-    signs = runs(readings(view, query), lambda sign, one: _same_sign(sign[-1], one))
+    """What was clearly read, sign by sign: of readings that follow each other and share a line those that hold each repeated line."""
+    clear = (one for one in readings(view, query) if one.lines)
+    signs = runs(clear, lambda sign, one: _same_sign(sign[-1], one))
     return [sign for group in signs for sign in _signs(group) if len(squeeze(sign.text)) > 1]
 
 

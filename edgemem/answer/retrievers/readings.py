@@ -18,10 +18,13 @@ _DOCUMENTS = 60
 """Documents of kind "text" (one per picture that has any) that are compared then."""
 _LEAST_LIKENESS = 0.5
 """Half of the query's letters must have been read."""
+_CLEAR = 0.8
+"""Score of a line from which on it was clearly read. Of the signs of seven life logs and a composed stream none is below .94; below .8 is
+what letters that are small or far away are taken for ("HYALT", "bypan"), in between about half is right."""
 
 
 class OcrReading(Record, frozen=True):
-    """All the text read in one picture, top to bottom: as evidence, and line by line as it stands on the sign."""
+    """The text of one picture, top to bottom: all of it as evidence, and what was clearly read line by line as it stands on the sign."""
 
     evidence: Evidence
     lines: tuple[str, ...]
@@ -30,7 +33,7 @@ class OcrReading(Record, frozen=True):
     @property
     def text(self) -> str:
         """The lines as one."""
-        return self.evidence.text
+        return " ".join(self.lines)
 
 
 class TextRetriever:
@@ -40,7 +43,7 @@ class TextRetriever:
 
     def retrieve(self, query: Query, view: View, k: int) -> Hits:
         """Pictures whose text is like the query, best first; the score is the share of the query that was read."""
-        scored = [(likeness(query.text, found.text), found) for found in readings(view, query, matching=True)]
+        scored = [(likeness(query.text, found.evidence.text), found) for found in readings(view, query, matching=True)]
         scored = sorted((pair for pair in scored if pair[0] >= _LEAST_LIKENESS), key=lambda pair: (-pair[0], pair[1].evidence.t0_us))
         evidence = tuple(msgspec.structs.replace(found.evidence, score=score) for score, found in scored[:k])
         return Hits(evidence=evidence, confidence=scored[0][0] if scored else 0.0)
@@ -72,6 +75,6 @@ def reading(moment: Moment, observations: Iterable[Observation]) -> OcrReading |
     texts = [o for o in observations if o.kind == "text" and o.name.strip()]
     if not texts:
         return None
-    lines = tuple(o.name.strip() for o in texts)
-    evidence = as_evidence(moment, "text", max(o.score for o in texts), " ".join(lines))
+    evidence = as_evidence(moment, "text", max(o.score for o in texts), " ".join(o.name.strip() for o in texts))
+    lines = tuple(o.name.strip() for o in texts if o.score >= _CLEAR)
     return OcrReading(evidence=evidence, lines=lines, colours=tuple(dict.fromkeys(o.colour for o in texts if o.colour)))
