@@ -18,9 +18,9 @@ _DOCUMENTS = 60
 """Documents of kind "text" (one per picture that has any) that are compared then."""
 _LEAST_LIKENESS = 0.5
 """Half of the query's letters must have been read."""
-_CLEAR = 0.8
-"""Score of a line from which on it was clearly read. Of the signs of seven life logs and a composed stream none is below .94; below .8 is
-what letters that are small or far away are taken for ("HYALT", "bypan"), in between about half is right."""
+_CLEAR = 0.9
+"""Score of a line from which on it was clearly read. Of the signs of seven life logs and a composed stream none is below .94; below .9 is
+mostly what letters that are small or far away are taken for ("HYALT", "bypan")."""
 
 
 class OcrReading(Record, frozen=True):

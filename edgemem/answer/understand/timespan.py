@@ -87,7 +87,7 @@ def _by_offset(offsets_s: tuple[float, float], view: View, said: str) -> TimeSpa
         if stream.t0_us + start * US > stream.t1_us + _NEAR_US:
             continue
         from_us, to_us = base + round(start * US), base + round(end * US)
-        point = end - start <= 60
+        point = end - start <= (60 if start > 0 else _EDGE_S)  # "in the first minute" is no point
         note = f'"{said}" is read as {offset_text(from_us - stream.t0_us)} into "{stream.name}"'
         at = (from_us + to_us) // 2 if point and start > 0 else from_us if point and start == 0 else None
         return TimeSpan(from_us=from_us, to_us=max(to_us, from_us + US), at_us=at, notes=(note,))
@@ -200,6 +200,8 @@ def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: View) -> 
         return found or TimeSpan(problem=TO_COME if ahead else f'Nothing was recorded in "{ref.said}".')
     for later_s, day in product((0, _DAY_S // 2) if ref.first.half_day else (0,), days):
         span = _clock_span(ref, day, later_s, tz)
+        if later_s and _local_us(day, tz, ref.first.day_s + later_s) > now:  # "before eight", asked at nine in the morning
+            continue
         if span and _covered(view, span):
             return msgspec.structs.replace(span, notes=(f'"{ref.said}" is read as pm',) if later_s else ())
     if ref.first.offset_s is not None and ref.relation in {"at", "between"}:
@@ -208,7 +210,7 @@ def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: View) -> 
         if not place.problem:
             return place
     to_come = _local_us(to_local(now, tz).date(), tz, ref.first.day_s) > now and not ref.day
-    return TimeSpan(problem=f'Nothing was recorded at "{ref.said}"{", and today that time has not come yet" if to_come else ""}.')
+    return TimeSpan(problem=f'Nothing was recorded {"at " * (ref.relation == "at")}"{ref.said}"{", and today that time has not come yet" if to_come else ""}.')
 
 
 def _clock_span(ref: TimeRef, day: date, later_s: int, tz: str) -> TimeSpan | None:
