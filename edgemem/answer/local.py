@@ -15,13 +15,13 @@ import msgspec
 from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.generator_planner import Thinking, Thought
 from edgemem.answer.retrieve import Query, distinct
-from edgemem.answer.say import base, choose, order, people, pictures, scenes, statements
+from edgemem.answer.say import base, choose, itself, order, people, pictures, scenes, statements
 from edgemem.answer.say.base import NOTHING, Plan, Steps, Window, abstain, gather, window_of
 from edgemem.answer.say.verdict import verdict
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed, asking, followup, forms, languages, phrases, relations
-from edgemem.answer.understand.lexicon import ASKING_VERBS, HAVING, MOVING, SAYING, SEEING, VERBS, WRITING
+from edgemem.answer.understand.lexicon import ASKING_VERBS, HAVING, MOVING, SAYING, SEEING, VERBS, WRITING, is_seeable
 from edgemem.answer.understand.record import Kind
 from edgemem.answer.understand.timespan import TO_COME
 from edgemem.answer.understand.wordings import pattern
@@ -38,6 +38,8 @@ class LocalPlanner(Thinking):
     def refuse(self, session: Session) -> Reply | None:
         """What is said without looking: to an empty memory, another language, half a question."""
         p = session.parsed
+        if (told := itself.without_looking(session)) is not None:
+            return told
         if session.empty:
             return abstain("This memory is empty.", "nothing was recorded up to the time of the question")
         if p.language != "en":
@@ -78,6 +80,8 @@ def with_second(told: Reply, also: Reply, second: str) -> Reply:
 def reply(s: Session) -> Plan:
     """The whole way of one question."""
     p = s.parsed
+    if p.about:
+        return (yield from itself.of_recording(s))
     if p.command and not s.question.options:  # "pick the animal that I saw"
         again = None if statements.carried_out(p.command) else (yield from _again(s))
         return statements.refuse(s, again)
@@ -295,7 +299,8 @@ def _in_words(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
 def _unknown(s: Session, pool: Pool, lead: Lead) -> Reply:
     """Nothing is likely enough, and why."""
     p = s.parsed
-    if not lead.phrase or (stated_prior(p) >= 0.5 and (p.kind == "yes_no" or not fits_pictures(p))):
+    named = lead.phrase and (lead.recognised or is_seeable(lead.phrase))
+    if not named or (stated_prior(p) >= 0.5 and (p.kind == "yes_no" or not fits_pictures(p))):
         faces = " I do not put names to faces." if p.kind == "who" else ""
         text = f"I have heard or read nothing that answers this.{faces}"
         return abstain(text, confidence=0.1, alternatives=base.others(pool), unverified=p.words)

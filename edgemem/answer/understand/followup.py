@@ -45,6 +45,8 @@ def names_nothing(parsed: Parsed, words: Sequence[str]) -> bool:
 
 def followed(parsed: Parsed, before: Parsed) -> Parsed:
     """What a follow-up leaves out is as it was in the question before: kind, things, place and time."""
+    if parsed.about == "told":
+        return before
     bare = parsed.kind in {"other", "where"} and not re.search(r"\bwhere\b", parsed.text)
     step = re.search(r"\b(?:(?:one|time) (before|after)|(earlier|later))\b", parsed.text)
     things = tuple(thing for thing in parsed.things if not set(thing.split()) <= {*COLOUR_WORDS, *ORDINALS, "one"})

@@ -6,6 +6,7 @@ English. Any text ends in a `Parsed`, except one without a single letter or figu
 from __future__ import annotations
 
 import re
+from typing import cast
 
 import msgspec
 
@@ -19,10 +20,10 @@ from edgemem.answer.understand.lexicon import AUXILIARIES, VERBS, is_seeable
 from edgemem.answer.understand.normal import LIMIT_CHARS, normalise, take_quote, take_vague
 from edgemem.answer.understand.people import Asked, read_asked
 from edgemem.answer.understand.phrases import Slots, content, noun_phrase, read_slots, wanted_words
-from edgemem.answer.understand.record import Hint, Kind, Parsed
+from edgemem.answer.understand.record import About, Hint, Kind, Parsed
 from edgemem.answer.understand.relations import place_in_row, pointed_relation, take_relation
 from edgemem.answer.understand.timeref import TimeRef, take_time
-from edgemem.answer.understand.wordings import ORDINALS, pattern
+from edgemem.answer.understand.wordings import ORDINALS, pattern, patterns
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import Record
 
@@ -37,11 +38,26 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
     plain, quote = take_quote(plain)
     plain, second = two_questions(plain)
     body = without_greeting(plain.rstrip(" ?!."))
-    parsed = _command(text, plain, body) or _parsed(text, plain, without_lead(body), quote)
+    parsed = _addressed(plain, body) or _command(text, plain, body) or _parsed(text, plain, without_lead(body), quote)
     bare = parsed.anchors != () and all(one in ORDINALS for one in parsed.anchors)  # "how long between the first and the second?"
     parsed = msgspec.structs.replace(parsed, follows=parsed.follows or bare or points_back(parsed))
     parsed = followed(parsed, before) if before is not None and parsed.follows else parsed
     return msgspec.structs.replace(parsed, notes=notes, second=second or second_question(parsed.text, parsed.core))
+
+
+_NOW_S = 30.0
+"""What was in view so long before it is asked is in view now."""
+
+
+def _addressed(plain: str, body: str) -> Parsed | None:
+    """What is said to edgemem and asks for nothing that was: "good morning", "are you sure", "what time is it"; or for what is there now."""
+    now = TimeRef(said="now", last_s=_NOW_S)
+    if pattern("IN_VIEW").fullmatch(body):
+        return Parsed(kind="what", text=plain, verb="see", hint="seen", time=now)
+    named = (name for name, form in patterns("ABOUT") if form.fullmatch(plain if name == "nothing" else body))
+    about = cast("About", next(named, ""))
+    time = now if about == "here" else None
+    return Parsed(kind="other", text=plain, about=about, time=time, follows=about == "told") if about else None
 
 
 def _command(raw: str, plain: str, body: str) -> Parsed | None:

@@ -25,6 +25,10 @@ Form = Literal[
 """What kind of words answer it; "" where the question does not say."""
 Hint = Literal["none", "seen", "read", "said"]
 Relation = Literal["", "before", "after", "between", "while", "side"]
+About = Literal["", "nothing", "told", "clock", "recording", "itself", "here"]
+"""What a text is about that asks for nothing that was seen, read or said: nothing ("good morning"), the answer before ("are you sure"), the
+time of day, the recording as a whole, edgemem itself, the place where one is now.
+"""
 
 
 class Parsed(Record, frozen=True):
@@ -64,6 +68,7 @@ class Parsed(Record, frozen=True):
     """The event that a time refers to, as said: "when the phone rang"."""
     words: tuple[str, ...] = ()
     """Every content word, without those of the time."""
+    about: About = ""
     command: str = ""
     """What is to be done, where it is no question: "delete"."""
     language: str = "en"

@@ -1,0 +1,35 @@
+"""Answers to what is said to edgemem itself: nothing was asked, what it is, the clock, the recording as a whole, where one is."""
+
+from __future__ import annotations
+
+import msgspec
+
+from edgemem.answer.compose import span_text, time_text
+from edgemem.answer.say import base, scenes
+from edgemem.answer.say.base import Plan
+from edgemem.answer.session import Session
+from edgemem.answer.tools import Reply
+from edgemem.clock import to_local
+from edgemem.records import US
+
+_ASK = "Ask me what was seen, read or said, such as: where did I leave the mug?"
+_ITSELF = "I am edgemem: I keep what this camera saw, what could be read and what was said, and answer from that alone. I can be wrong."
+
+
+def without_looking(s: Session) -> Reply | None:
+    """What no memory is needed for; None where one is."""
+    now = to_local(s.question.asked_us, s.question.tz)
+    told = {"nothing": f"I am here. {_ASK}", "itself": f"{_ITSELF} {_ASK}", "clock": f"It is {now:%H:%M on %A, %Y-%m-%d}."}
+    return base.abstain(told[s.parsed.about]) if s.parsed.about in told else None
+
+
+def of_recording(s: Session) -> Plan:
+    """From when to when the memory reaches, or what its newest pictures show where it is asked where one is."""
+    ends = (yield from base.inspect(s, (None, None), limit=2)).evidence
+    first, last = ends[0], ends[-1]
+    if s.parsed.about == "here":
+        there = yield from scenes.describe(s)
+        return msgspec.structs.replace(there, text=f"I do not know places by name. The newest pictures: {there.text}", unverified=("where",))
+    length = span_text((last.t1_us - first.t0_us) / US)
+    begun, ended = (time_text(t_us, s.question.tz) for t_us in (first.t0_us, last.t1_us))
+    return base.answered(f"I remember from {begun} to {ended}, {length}.", 0.9, base.cite(ends))
