@@ -124,6 +124,8 @@ def everything(s: Session) -> Steps[Pool]:
     if problem and p.time and not over:  # "who have I got to see on Saturday": the day is a word of it
         words = (*words, *phrases.content(p.time.said.replace("this evening", "tonight")))
     things = (f'"{p.quote}"',) if p.quote else p.things or tuple(filter(None, p.person.lower().split("; ")))
+    if pattern("ANYBODY").fullmatch(p.question.rstrip(" ?!.")):
+        things = ("people",)
     things = things or (phrases.noun_phrase(p.place),) * (p.kind in {"yes_no", "when"})  # "have I been near a ferret"
     window, seen = (None, s.question.as_of_us), window_of(s)
     if not problem and (not timeless or window == seen):

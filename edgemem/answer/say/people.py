@@ -35,6 +35,8 @@ LEAST = 0.25
 VERBATIM = 0.9
 """Confidence in an utterance that holds every word asked about."""
 _EVERY_WORD = 0.99
+_TOLD, _ALL_TOLD = 4, 10
+"""So many of the newest utterances are told, and so many of a list of them."""
 _NOT_YOURS = "I do not know which voice is yours; this was said near you"
 
 
@@ -91,7 +93,8 @@ def _summary(s: Session, asked: Asked, rows: Sequence[Row], note: str = "") -> R
     if asked.wanted == "how_often":
         text = f"{times(len(occasions))}{_then(s)}: {listed(time_text(o[0].t0_us, s.question.tz) for o in occasions[:6])}."
         return _reply(s, text, rows, [o[0] for o in occasions], note)
-    some = occasions[:1] if asked.ordinal == 1 else occasions[-4 if asked.wanted == "said" and not asked.ordinal else -1 :]
+    newest = (_ALL_TOLD if s.parsed.kind == "list" else _TOLD) if asked.wanted == "said" and not asked.ordinal else 1
+    some = occasions[:1] if asked.ordinal == 1 else occasions[-newest:]
     chosen = [o[0 if asked.ordinal == 1 else -1] for o in some]
     first, *then = (_sentence(s, row) for row in chosen)
     text = " ".join(("Yes: " * (asked.wanted == "did") + first, *(f"{told[:1].upper()}{told[1:]}" for told in then)))

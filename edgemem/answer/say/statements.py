@@ -41,6 +41,10 @@ _NAMED = frozenset(("named", "name", "surname", "called"))
 _SIGNS = frozenset(("sign", "signboard", "notice", "poster", "plaque", "billboard", "banner", "nameplate"))
 _LETTERING = frozenset(("writing", "text", "lettering", "print"))
 """What stands on all of them, but for a text that is said, sent or written."""
+_NUMBERS = frozenset(("numbers", "figures", "digits"))
+_TEXTS = _SIGNS | _LETTERING | {singular(word) for word in _NUMBERS}
+_OF_ALL = frozenset(("what", "which", "list", "summary", "yes_no"))
+"""Kinds of a question that may ask for all that was read."""
 _SENT = SAYING | {"write", "get", "send"}
 _SHORTEST, _TOLD = 3, 10
 """Shorter readings are hardly signs; so many signs are told at once."""
@@ -88,8 +92,9 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
 
 
 def _is_echo(p: Parsed, one: Candidate) -> bool:
-    """A sign that says no more than the question: "TOOLS" to "what tools did I see"."""
-    seen = one.channel == "text" and p.hint == "seen" and p.kind in {"what", "which", "list"}
+    """A sign that says no more than the question: "TOOLS" to "what tools did I see", "any tools"."""
+    of_any = p.hint == "none" and _asks_of_any(p)
+    seen = one.channel == "text" and (of_any or (p.hint == "seen" and p.kind in {"what", "which", "list"}))
     return seen and {root(word) for word in numbered(one.text)} <= {root(word) for word in numbered(p.question)}
 
 
@@ -125,21 +130,28 @@ def signs(s: Session, pool: Pool) -> Reply | None:
     p = s.parsed
     asked, (from_us, to_us) = {singular(word) for word in (*p.words, *words(p.target))} - ORDINALS.keys(), window_of(s)
     several = asked & _SIGNS and (p.ordinal or singular(p.target) != p.target)
-    lettering = p.target in _LETTERING and p.kind in {"what", "which", "list", "summary"} and p.verb not in _SENT
-    every = p.kind == "list" and p.verb == "read" and not p.target and re.search(r"\b(?:i|we)\b", p.question)
-    if p.kind == "yes_no" or not (several or lettering or every) or not asked <= _SIGNS | _LETTERING | VERBS.keys() | ASKING_VERBS:
+    lettering = p.target in _LETTERING | _NUMBERS and p.kind in _OF_ALL and p.verb not in _SENT
+    every = p.verb in {"read", "write"} and p.hint == "read" and p.kind in _OF_ALL - {"yes_no"} and not (p.target or p.person or p.place)
+    whether = p.kind == "yes_no"
+    if not (several or lettering or every) or not asked <= _TEXTS | VERBS.keys() | ASKING_VERBS or (whether and not _asks_of_any(p)):
         return None
-    now = Query(text="", from_us=from_us, to_us=to_us)
-    read = [one for one in pool.candidates if one.channel == "text" and is_text(one.text) and now.holds(one.t0_us)]
+    now, figures = Query(text="", from_us=from_us, to_us=to_us), p.target in _NUMBERS
+    read = [one for one in pool.candidates if one.channel == "text" and now.holds(one.t0_us)]
+    read = [one for one in read if (any(map(str.isdigit, one.text)) if figures else is_text(one.text))]
     read.sort(key=lambda one: one.t0_us)
     kept = [one for i, one in enumerate(read) if all(similar_texts(one.text, other.text) < 0.6 for other in read[:i])]
     some = kept[p.ordinal - 1 if p.ordinal > 0 else p.ordinal :][:1] if p.ordinal else kept
     if not some:
         return None
     told = " ".join(_statement(s, one) for one in some[:_TOLD])
-    more = f"{len(some)} signs. " if p.kind == "how_many" else ""
+    more = f"{len(some)} signs. " if p.kind == "how_many" else "Yes: " if whether else ""
     told += f" And {len(some) - _TOLD} more." if len(some) > _TOLD else ""
     return answered(more + told, 0.5, tuple(one.evidence[0].id for one in some))
+
+
+def _asks_of_any(p: Parsed) -> bool:
+    """Whether there was any text at all: "any signs"."""
+    return not (p.negated or p.person or p.place or p.predicate) and re.search(r"\bany\b", p.question) is not None
 
 
 def is_text(text: str) -> bool:
