@@ -6,6 +6,7 @@ English. Any text ends in a `Parsed`, except one without a single letter or figu
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import cast
 
 import msgspec
@@ -52,12 +53,24 @@ _NOW_S = 30.0
 def _addressed(plain: str, body: str) -> Parsed | None:
     """What is said to edgemem and asks for nothing that was: "good morning", "are you sure", "what time is it"; or for what is there now."""
     now = TimeRef(said="now", last_s=_NOW_S)
-    if pattern("IN_VIEW").fullmatch(body):
-        return Parsed(kind="what", text=plain, verb="see", hint="seen", time=now)
-    named = (name for name, form in patterns("ABOUT") if form.fullmatch(plain if name == "nothing" else body))
-    about = cast("About", next(named, ""))
-    time = now if about == "here" else None
-    return Parsed(kind="other", text=plain, about=about, time=time, follows=about == "told") if about else None
+    for asked in _begins(body):
+        if pattern("IN_VIEW").fullmatch(asked):
+            return Parsed(kind="what", text=plain, verb="see", hint="seen", time=now)
+        if about := next((name for name, form in patterns("ABOUT") if form.fullmatch(asked)), ""):
+            time = now if about == "here" else None
+            return Parsed(kind="other", text=plain, about=cast("About", about), time=time, follows=about == "told")
+    courteous, begins = pattern("COURTESY_ONLY"), _begins(plain)
+    asks = any(pattern(name).search(plain) for name in ("EMBEDDED", "INVERTED", "WANTED")) or "?" in plain
+    said = courteous.fullmatch(next(begins)) or (not asks and any(map(courteous.fullmatch, begins)))
+    empty = not (content(plain) or take_time(plain)[0] or pattern("ASKING").match(body) or goes_on(plain))  # "so the ..."
+    return Parsed(kind="other", text=plain, about="nothing") if said or empty else None
+
+
+def _begins(text: str) -> Iterator[str]:
+    """The text, and what stands in it before somebody goes on without a stop: "where am i i seem to be lost"."""
+    yield text
+    begins = (text[: match.start()] for match in pattern("GOES_ON").finditer(text))
+    yield from (begin for begin in begins if begin.count(" ") > 1)
 
 
 def _command(raw: str, plain: str, body: str) -> Parsed | None:
