@@ -38,8 +38,8 @@ class LocalPlanner(Thinking):
     def refuse(self, session: Session) -> Reply | None:
         """What is said without looking: to an empty memory, another language, half a question."""
         p = session.parsed
-        if (told := itself.without_looking(session)) is not None:
-            return told
+        if (unasked := itself.without_looking(session)) is not None:
+            return unasked
         if session.empty:
             return abstain("This memory is empty.", "nothing was recorded up to the time of the question")
         if p.language != "en":
@@ -85,6 +85,8 @@ def reply(s: Session) -> Plan:
     if p.command and not s.question.options:  # "pick the animal that I saw"
         again = None if statements.carried_out(p.command) else (yield from _again(s))
         return statements.refuse(s, again)
+    if (told := (yield from _told_before(s))) is not None:
+        return told
     pool = yield from everything(s)
     if p.asked is not None and pool.people and not s.span.problem and (known := (yield from people.relation(s))) is not None:
         return known if known.option is not None else choose.with_option(s, known)
@@ -98,6 +100,17 @@ def reply(s: Session) -> Plan:
     told = plain or _settled(s, pool, words) or (yield from _free(s, pool))
     again = (yield from _again(s)) if told.status == "abstained" else None
     return again or told
+
+
+def _told_before(s: Session) -> Steps[Reply | None]:
+    """What words answered before, once more, where it is asked when that was or who said it: the answer tells both."""
+    if not (s.before and s.reads and pattern("OF_TOLD").fullmatch(s.parsed.text.rstrip(" ?!."))):
+        return None
+    question, read = msgspec.structs.replace(s.question, text=s.before), s.reads(s.before, "")
+    told = yield from reply(dataclasses.replace(s, question=question, understood=lambda: read, before=""))
+    known = s.evidence()
+    in_words = told.status == "answered" and all(known[id_].channel in {"speech", "text"} for id_ in told.evidence)
+    return told if in_words else None
 
 
 _MENTIONED = 6

@@ -43,8 +43,10 @@ class Session:
     question: Question
     understood: Callable[[], tuple[Parsed, TimeSpan]] | None = None
     """Reads the question's English, the first time that `parsed` or `span` is looked at."""
-    reads: Callable[[str], tuple[Parsed, TimeSpan]] | None = None
-    """Reads another question, which goes on about this one."""
+    reads: Callable[..., tuple[Parsed, TimeSpan]] | None = None
+    """Reads another question, and the one that it goes on about: this one where none is given."""
+    before: str = ""
+    """The question that this one may go on about."""
     empty: bool = False
     """The memory holds nothing up to the as-of time."""
     caps: QuestionCaps = field(default_factory=QuestionCaps)
@@ -115,7 +117,7 @@ def question_before(view: View, which: str) -> str:
         return ""
     if which == "last":
         asked = (head.question for head in view.sessions(limit=_RECENT))
-        return next((question for question in asked if not understand(question).follows), "")
+        return next((question for question in asked if not ((one := understand(question)).follows or one.about)), "")
     kept = view.session(int(which)) if which.isdecimal() and len(which) <= _ID_DIGITS else None
     if kept is None:
         raise UsageError(f'this memory has no session "{which}"; give a number from edgemem sessions list, or "last"')
