@@ -85,8 +85,12 @@ def reply(s: Session) -> Plan:
     if p.command and not s.question.options:  # "pick the animal that I saw"
         again = None if statements.carried_out(p.command) else (yield from _again(s))
         return statements.refuse(s, again)
-    if (told := (yield from _told_before(s))) is not None:
-        return told
+    return (yield from _told_before(s)) or (yield from _of_memory(s))
+
+
+def _of_memory(s: Session) -> Plan:
+    """From what was gathered, whatever the question's channel."""
+    p = s.parsed
     pool = yield from everything(s)
     if p.asked is not None and pool.people and not s.span.problem and (known := (yield from people.relation(s))) is not None:
         return known if known.option is not None else choose.with_option(s, known)

@@ -29,7 +29,9 @@ def of_recording(s: Session) -> Plan:
     first, last = ends[0], ends[-1]
     if s.parsed.about == "here":
         there = yield from scenes.describe(s)
-        return msgspec.structs.replace(there, text=f"I do not know places by name. The newest pictures: {there.text}", unverified=("where",))
+        return msgspec.structs.replace(
+            there, text=f"I do not know places by name. The newest pictures: {there.text}", unverified=("where",)
+        )
     length = span_text((last.t1_us - first.t0_us) / US)
     begun, ended = (time_text(t_us, s.question.tz) for t_us in (first.t0_us, last.t1_us))
     return base.answered(f"I remember from {begun} to {ended}, {length}.", 0.9, base.cite(ends))

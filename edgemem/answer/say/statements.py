@@ -15,7 +15,20 @@ from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
-from edgemem.answer.understand.lexicon import ASKING_VERBS, ATTRIBUTES, CARRIERS, FIRST_NAMES, NO_NAMES, PERSONS, SAYING, STOP, VERBS, WORN
+from edgemem.answer.understand.lexicon import (
+    ASKING_VERBS,
+    ATTRIBUTES,
+    CARRIERS,
+    FIRST_NAMES,
+    NO_NAMES,
+    PERSONS,
+    SAYING,
+    SEEING,
+    STOP,
+    VERBS,
+    WORN,
+    WRITING,
+)
 from edgemem.answer.understand.record import Form
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.answer.understand.words import (
@@ -130,12 +143,13 @@ def signs(s: Session, pool: Pool) -> Reply | None:
     p = s.parsed
     asked, (from_us, to_us) = {singular(word) for word in (*p.words, *words(p.target))} - ORDINALS.keys(), window_of(s)
     several = asked & _SIGNS and (p.ordinal or singular(p.target) != p.target)
-    lettering = p.target in _LETTERING | _NUMBERS and p.kind in _OF_ALL and p.verb not in _SENT
+    figures = p.target in _NUMBERS and p.verb in SEEING | WRITING | {"", "be", "read"}
+    lettering = (p.target in _LETTERING or figures) and p.kind in _OF_ALL and p.verb not in _SENT
     every = p.verb in {"read", "write"} and p.hint == "read" and p.kind in _OF_ALL - {"yes_no"} and not (p.target or p.person or p.place)
     whether = p.kind == "yes_no"
     if not (several or lettering or every) or not asked <= _TEXTS | VERBS.keys() | ASKING_VERBS or (whether and not _asks_of_any(p)):
         return None
-    now, figures = Query(text="", from_us=from_us, to_us=to_us), p.target in _NUMBERS
+    now = Query(text="", from_us=from_us, to_us=to_us)
     read = [one for one in pool.candidates if one.channel == "text" and now.holds(one.t0_us)]
     read = [one for one in read if (any(map(str.isdigit, one.text)) if figures else is_text(one.text))]
     read.sort(key=lambda one: one.t0_us)

@@ -19,6 +19,7 @@ from edgemem.answer.understand.kinds import kind_of
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import AUXILIARIES, VERBS, is_seeable
 from edgemem.answer.understand.normal import LIMIT_CHARS, normalise, take_quote, take_vague
+from edgemem.answer.understand.parts import tokens_of
 from edgemem.answer.understand.people import Asked, read_asked
 from edgemem.answer.understand.phrases import Slots, content, noun_phrase, read_slots, wanted_words
 from edgemem.answer.understand.record import About, Hint, Kind, Parsed
@@ -50,8 +51,12 @@ _NOW_S = 30.0
 """What was in view so long before it is asked is in view now."""
 
 
+_EMPTY = lexicon.STOP - lexicon.PRONOUNS - lexicon.PLACE_ADVERBS - lexicon.PREPOSITIONS | {",", "wait"}
+"""Words that say nothing alone."""
+
+
 def _addressed(plain: str, body: str) -> Parsed | None:
-    """What is said to edgemem and asks for nothing that was: "good morning", "are you sure", "what time is it"; or for what is there now."""
+    """What is said to edgemem and asks for nothing that was: "good morning", "are you sure"; or for what is there now."""
     now = TimeRef(said="now", last_s=_NOW_S)
     for asked in _begins(body):
         if pattern("IN_VIEW").fullmatch(asked):
@@ -62,7 +67,7 @@ def _addressed(plain: str, body: str) -> Parsed | None:
     courteous, begins = pattern("COURTESY_ONLY"), _begins(plain)
     asks = any(pattern(name).search(plain) for name in ("EMBEDDED", "INVERTED", "WANTED")) or "?" in plain
     said = courteous.fullmatch(next(begins)) or (not asks and any(map(courteous.fullmatch, begins)))
-    empty = not (content(plain) or take_time(plain)[0] or pattern("ASKING").match(body) or goes_on(plain))  # "so the ..."
+    empty = set(tokens_of(plain)) <= _EMPTY and not (pattern("ASKING").match(body) or goes_on(plain))  # "so the, wait"
     return Parsed(kind="other", text=plain, about="nothing") if said or empty else None
 
 

@@ -210,7 +210,8 @@ def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: View) -> 
         if not place.problem:
             return place
     to_come = _local_us(to_local(now, tz).date(), tz, ref.first.day_s) > now and not ref.day
-    return TimeSpan(problem=f'Nothing was recorded {"at " * (ref.relation == "at")}"{ref.said}"{", and today that time has not come yet" if to_come else ""}.')
+    said, yet = f'{"at " * (ref.relation == "at")}"{ref.said}"', ", and today that time has not come yet" if to_come else ""
+    return TimeSpan(problem=f"Nothing was recorded {said}{yet}.")
 
 
 def _clock_span(ref: TimeRef, day: date, later_s: int, tz: str) -> TimeSpan | None:
