@@ -85,7 +85,7 @@ def reply(s: Session) -> Plan:
     if p.command and not s.question.options:  # "pick the animal that I saw"
         again = None if statements.carried_out(p.command) else (yield from _again(s))
         return statements.refuse(s, again)
-    return (yield from _told_before(s)) or (yield from _of_memory(s))
+    return (yield from _again_in_words(s)) or (yield from _of_memory(s))
 
 
 def _of_memory(s: Session) -> Plan:
@@ -106,7 +106,7 @@ def _of_memory(s: Session) -> Plan:
     return again or told
 
 
-def _told_before(s: Session) -> Steps[Reply | None]:
+def _again_in_words(s: Session) -> Steps[Reply | None]:
     """What words answered before, once more, where it is asked when that was or who said it: the answer tells both."""
     if not (s.before and s.reads and pattern("OF_TOLD").fullmatch(s.parsed.text.rstrip(" ?!."))):
         return None

@@ -61,7 +61,8 @@ def _addressed(plain: str, body: str) -> Parsed | None:
     for asked in _begins(body):
         if pattern("IN_VIEW").fullmatch(asked):
             return Parsed(kind="what", text=plain, verb="see", hint="seen", time=now)
-        if about := next((name for name, form in patterns("ABOUT") if form.fullmatch(asked)), ""):
+        about = next((name for name, form in patterns("ABOUT") if form.fullmatch(asked)), "")
+        if about and (about != "told" or asked == body):
             time = now if about == "here" else None
             return Parsed(kind="other", text=plain, about=cast("About", about), time=time, follows=about == "told")
     courteous, begins = pattern("COURTESY_ONLY"), _begins(plain)
