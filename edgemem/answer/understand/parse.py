@@ -68,7 +68,7 @@ def _addressed(plain: str, body: str) -> Parsed | None:
     courteous, begins = pattern("COURTESY_ONLY"), _begins(plain)
     asks = any(pattern(name).search(plain) for name in ("EMBEDDED", "INVERTED", "WANTED")) or "?" in plain
     said = courteous.fullmatch(next(begins)) or (not asks and any(map(courteous.fullmatch, begins)))
-    empty = set(tokens_of(plain)) <= _EMPTY and not (pattern("ASKING").match(body) or goes_on(plain))  # "so the, wait"
+    empty = set(tokens_of(plain)) <= _EMPTY and not (pattern("ASKING").match(body) or goes_on(plain) or take_time(plain)[0])
     return Parsed(kind="other", text=plain, about="nothing") if said or empty else None
 
 
