@@ -199,8 +199,8 @@ def row_of(view: View, relation: Relation) -> Row:
     text = quote.text if quote else ""
     document = view.document(quote.document_id) if quote and quote.document_id is not None else None
     moment = view.moment(quote.moment_id) if quote and quote.moment_id is not None else None
-    id_, offset_us = (f"m{moment.id}", moment.offset_us) if moment else (f"r{relation.id}", 0)
-    id_, offset_us = (f"d{document.id}", document.offset_us) if document else (id_, offset_us)
+    proof = document or moment
+    id_, offset_us = (f"{'d' if document else 'm'}{proof.id}", proof.offset_us) if proof else (f"r{relation.id}", 0)
     told = relation_text(relation.source.name, relation.type, relation.target.name, relation.target.kind)
     evidence = Evidence(
         id=id_, channel="speech" if document and document.kind == "utterance" else "entity", stream=relation.stream, t0_us=relation.t0_us,

@@ -10,7 +10,7 @@ import re
 from typing import Literal, cast
 
 from edgemem.answer.understand.lexicon import ANYONE, CARRIERS, USING, VERBS
-from edgemem.answer.understand.wordings import sources
+from edgemem.answer.understand.wordings import patterns
 from edgemem.answer.understand.words import words
 from edgemem.records import Record
 
@@ -49,16 +49,16 @@ def read_asked(body: str) -> Asked | None:
     ranked = _LAST.search(body)
     ordinal = 0 if ranked is None else 1 if ranked[1] == "first" else -1
     plain = " ".join(_LAST.sub(" ", body, count=1).split())
-    for name, source in sources("ASKED"):
+    for name, form in patterns("ASKED"):
         wanted, _, kind = cast("tuple[Wanted, str, str]", name.partition(" "))
-        if match := re.fullmatch(source, plain):
+        if match := form.fullmatch(plain):
             return _asked(match, wanted, kind, ordinal)
     return None
 
 
 def read_statement(clause: str) -> Asked | None:
     """Such as "i used the drill" behind "who was with me when": something that was done or talked about."""
-    found = ((kind, re.fullmatch(source, clause)) for kind, source in sources("STATEMENT"))
+    found = ((kind, form.fullmatch(clause)) for kind, form in patterns("STATEMENT"))
     return next((_asked(match, "when", kind, 0) for kind, match in found if match), None)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 
 from edgemem.answer.understand.lexicon import CARRIERS, HANDLING, PERSONS, PREPOSITIONS, USING, VERBS, pairs_of, read_table
@@ -34,11 +33,6 @@ def _sources() -> tuple[tuple[str, str], ...]:
     return tuple(made)
 
 
-def sources(group: str) -> Iterator[tuple[str, str]]:
-    """Those of a group in order, by what stands behind its name: "HEAD what price" is "what price" of "HEAD"."""
-    return ((name.removeprefix(group).strip(), source) for name, source in _sources() if name.split()[0] == group)
-
-
 @cache
 def pattern(name: str, flags: int = 0) -> re.Pattern[str]:
     """Such as that of "FITS colour"; KeyError where there is none."""
@@ -47,5 +41,6 @@ def pattern(name: str, flags: int = 0) -> re.Pattern[str]:
 
 @cache
 def patterns(group: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """The `sources` of a group, compiled."""
-    return tuple((name, re.compile(source)) for name, source in sources(group))
+    """Those of a group in order, by what stands behind its name: "HEAD what price" is "what price" of "HEAD"."""
+    own = ((name.removeprefix(group).strip(), source) for name, source in _sources() if name.split()[0] == group)
+    return tuple((name, re.compile(source)) for name, source in own)

@@ -153,5 +153,4 @@ def singular(phrase: str) -> str:
 
 def number_in(text: str) -> int | None:
     """The first number in words or figures, None without one."""
-    numbers = (int(word) if word.isdigit() else NUMBERS.get(word) for word in re.findall(r"\d+|[a-z]+", text.lower()))
-    return next((number for number in numbers if number is not None), None)
+    return next((int(word) for word in numbered(text) if word.isdecimal()), None)
