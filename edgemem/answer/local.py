@@ -23,7 +23,6 @@ from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed, asking, followup, forms, languages, phrases, relations
 from edgemem.answer.understand.lexicon import ASKING_VERBS, HAVING, MOVING, SAYING, SEEING, VERBS, WRITING, is_seeable
 from edgemem.answer.understand.record import Kind
-from edgemem.answer.understand.timespan import TO_COME
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.weigh import fits_pictures, happened, is_seen, is_shown, is_stated, shown, stated, stated_prior, weights
 from edgemem.infer.phrase import COLOUR_WORDS
@@ -154,7 +153,7 @@ def everything(s: Session) -> Steps[Pool]:
 
 def _is_over(s: Session) -> bool:
     """It is about what was: not "what was the film tonight", where that is still to come."""
-    named = s.span.problem == TO_COME and s.parsed.kind in {"what", "which", "when"} and not re.search(r"\b(?:did|had)\b", s.parsed.text)
+    named = s.span.to_come and s.parsed.kind in {"what", "which", "when"} and not re.search(r"\b(?:did|had)\b", s.parsed.text)
     return happened(s.parsed) and not named
 
 

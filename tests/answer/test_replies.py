@@ -14,7 +14,7 @@ from edgemem.answer.session import Session
 from edgemem.answer.sights import SeenName
 from edgemem.answer.tools import Count, Inspect, Refused, Reply, Scene, Tally
 from edgemem.answer.tools_graph import Hear, Relate, Related, Row
-from edgemem.answer.understand import Parsed, timespan, understand
+from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.people import Asked
 from edgemem.answer.understand.timeref import TimeRef
 from edgemem.answer.weigh import weights
@@ -773,7 +773,7 @@ def test_why_nothing_is_said() -> None:
         ("What did I see tonight?", False),
         ("Where was the film tonight?", False),
     ):
-        assert (put(asked, Pool(candidates=(film,)), problem=timespan.TO_COME).status == "answered") is answered
+        assert (put(asked, Pool(candidates=(film,)), problem="Not yet.", to_come=True).status == "answered") is answered
     assert put("What was the film tonight?", Pool(candidates=(film,)), problem="Nothing was recorded.").status == "abstained"
     met = heard("The meeting with Laura is on Saturday at ten.", 5, **SURE)
     for asked, answered in (("Laura and me, what time on Saturday?", True), ("What time was Laura there on Saturday?", False)):

@@ -32,7 +32,6 @@ _RECENT_DAYS = 60
 _ONE = timedelta(days=1)
 _BACK = {"today": 0, "yesterday": 1, "day before yesterday": 2}
 _COUNTED_BACK = "nothing was recorded then; counted back from the newest moment"
-TO_COME = "That time has not come yet; I remember only what was seen."
 
 
 class TimeSpan(Record, frozen=True):
@@ -45,6 +44,11 @@ class TimeSpan(Record, frozen=True):
     problem: str = ""
     fell_back: bool = False
     """Nothing was recorded in the stretch that was asked for; this is the last one that was."""
+    to_come: bool = False
+    """Its time has not come yet, which is the `problem`."""
+
+
+_TO_COME = TimeSpan(problem="That time has not come yet; I remember only what was seen.", to_come=True)
 
 
 def resolve(ref: TimeRef | None, question: Question, view: View) -> TimeSpan:
@@ -54,7 +58,7 @@ def resolve(ref: TimeRef | None, question: Question, view: View) -> TimeSpan:
     if ref is None or bounds is None:
         return TimeSpan()
     if ref.future:
-        return TimeSpan(problem=TO_COME)
+        return _TO_COME
     if ref.edge or ref.offsets_s is not None:
         return _by_offset(ref.offsets_s or _edge(ref.edge, view), view, ref.said)
     if ref.ago_s is not None:
@@ -181,7 +185,7 @@ def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view:
         first, after = oldest, first
     whole = TimeSpan(from_us=_local_us(first, tz), to_us=_local_us(after, tz) - 1)
     if _local_us(first, tz) > now:
-        return TimeSpan(problem=TO_COME)
+        return _TO_COME
     reach = after + _ONE * (PARTS[ref.part][1] // 24 if ref.part else 0)  # a night ends on the next day
     if not _covered(view, TimeSpan(from_us=whole.from_us, to_us=_local_us(reach, tz) - 1)):
         return TimeSpan(problem=f"Nothing was recorded {ref.day if ref.day in {'today', 'yesterday'} else f'on {first.isoformat()}'}.")
@@ -196,8 +200,7 @@ def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: View) -> 
         start, end = PARTS[ref.part or "morning"]
         spans = (TimeSpan(from_us=_local_us(d, tz, start * 3600), to_us=_local_us(d, tz, end * 3600) - 1) for d in days)
         ahead = _local_us(days[-1], tz, start * 3600) > now  # "tonight", asked in the morning
-        problem = TO_COME if ahead else f'Nothing was recorded in "{ref.said}".'
-        return next((s for s in spans if _covered(view, s)), TimeSpan(problem=problem))
+        return next((s for s in spans if _covered(view, s)), _TO_COME if ahead else TimeSpan(problem=f'Nothing was recorded in "{ref.said}".'))
     for later_s, day in product((0, _DAY_S // 2) if ref.first.half_day else (0,), days):
         span = _clock_span(ref, day, later_s, tz)
         if later_s and _local_us(day, tz, ref.first.day_s + later_s) > now:  # "before eight", asked at nine in the morning
