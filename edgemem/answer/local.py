@@ -143,11 +143,10 @@ def everything(s: Session) -> Steps[Pool]:
     if pattern("ANYBODY").fullmatch(p.question.rstrip(" ?!.")):
         things = ("people",)
     things = things or (phrases.noun_phrase(p.place),) * (p.kind in {"yes_no", "when"})  # "have I been near a ferret"
-    window, seen = (None, s.question.as_of_us), window_of(s)
-    if not problem and (not timeless or window == seen):
-        return (yield from _either(p, things, seen, words))
-    told = yield from _either(p, (), window, words)
-    pool = yield from gather(() if problem else things, seen)
+    if not (problem or timeless):
+        return (yield from _either(p, things, window_of(s), words))
+    told = yield from _either(p, (), (None, s.question.as_of_us), words)
+    pool = yield from gather(() if problem else things, window_of(s))
     return msgspec.structs.replace(told, leads=pool.leads, evidence=(*told.evidence, *pool.evidence), notes=(*told.notes, *pool.notes))
 
 
@@ -204,9 +203,7 @@ def _free(s: Session, pool: Pool) -> Plan:
         return (yield from order.neighbours(s))
     if not stated and p.hint == "read" and (near := (yield from pictures.read_near(s))) is not None:
         return near
-    beside_it = "," in p.question and not any(lead.recognised for lead in pool.leads)  # "sum up 8:02 to 8:03, my memory is like sawdust"
-    summed = p.kind == "summary" and p.time and beside_it
-    named = not summed and (p.things or p.person or p.quote or p.kind in {"when", "how_many", "how_long"})
+    named = p.things or p.person or p.quote or p.kind in {"when", "how_many", "how_long"}
     unread = p.kind in {"where", "yes_no"} and not set(p.words) <= ASKING_VERBS  # words for a thing that no slot took
     done = p.predicate and p.verb not in SEEING | (HAVING - MOVING)  # "what did I drink" asks for more than what was there
     doing = p.predicate == "doing" and p.time is not None  # "what was I doing at 10:02": what was there
@@ -226,8 +223,6 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
     if p.kind == "which" and not (p.form or p.anchors) and pictures.is_listed(p):
         return pictures.each_of(s, pool)
     lead, window = max(pool.leads, key=lambda one: shown(p, one), default=Lead(phrase=p.target or p.person)), window_of(s)
-    if p.kind == "how_many":  # "how many eggs has the hen laid" counts eggs
-        lead = next((one for one in pool.leads if f"how many {one.phrase}" in p.text), lead)
     if p.anchors and p.things and p.kind != "yes_no":
         place = yield from order.relate(s)
         if place.missing is not None and not words:

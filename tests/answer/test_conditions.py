@@ -264,7 +264,7 @@ def test_a_summary_tells_what_was_heard_and_until_when_it_lasts() -> None:
     assert found.text == f'Sofa, from {when} to 00:01:30 on 1970-01-01. I heard: "Buy rice."'
     assert (found.evidence, found.confidence) == (("m10000000", "m90000000", "m30000000"), pytest.approx(0.9 * 0.8))
     with_sign = Scene(evidence=scene.evidence[:1], sights=(label("GATE 18", 0.95, kind="text"), label("sofa", 0.6)))
-    assert scenes.scene_reply(session(), with_sign, evidence(10), 1.0).confidence == 0.6, "what was read makes no name surer"
+    assert scenes.scene_reply(session(), with_sign, 1.0).confidence == 0.6, "what was read makes no name surer"
     assert told("summary").text == f"Sofa, from {when} to 00:01:30 on 1970-01-01."
     assert "heard" not in told("what", row).text
 
@@ -1014,8 +1014,8 @@ def test_when_a_kind_is_asked_for() -> None:
     bird: dict[str, Any] = {"kind": "what", "things": ("bird",), "anchors": ("dog",)}
     of_bird = lead(named(30, "hen", 0.8), phrase="bird")
 
-    def asks(one: Lead, to_s: int | None = None, **parsed: Any) -> bool:
-        return scenes.asks_kinds(session(**parsed), one, (80 * US, None if to_s is None else to_s * US))
+    def asks(one: Lead, to_s: int = 1000, **parsed: Any) -> bool:
+        return scenes.asks_kinds(session(**parsed), one, (80 * US, to_s * US))
 
     assert asks(birds, **asked)
     assert asks(birds, **asked, anchors=("dog",))

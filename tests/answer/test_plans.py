@@ -37,7 +37,7 @@ def heard(words: str, at_s: float = 0.0, **more: Any) -> Candidate:
 
 
 def test_what_is_longer_than_an_action_takes_is_cut() -> None:
-    _, (action,) = run(base.gather(["x" * 1000, ""], (None, None), "q" * 1000), lambda _: Pool())
+    _, (action,) = run(base.gather(["x" * 1000, ""], (None, 9), "q" * 1000), lambda _: Pool())
     assert (action.question, action.things) == ("q" * 400, ("x" * 400,))
     assert choose._phrases(session(("a " + "x" * 1000,), kind="which")) == ["x" * 400]
     assert choose._phrases(session(("Red",), kind="what", form="colour", things=("mug",))) == ["red mug"]
@@ -45,8 +45,8 @@ def test_what_is_longer_than_an_action_takes_is_cut() -> None:
 
 
 def test_a_look_for_nothing_is_no_look() -> None:
-    assert run(base.gather(["", ""], (None, None)), lambda _: Pool())[1] == []
-    assert run(base.look_for("cup"), lambda _: Pool())[0] == Lead(phrase="cup")
+    assert run(base.gather(["", ""], (None, 9)), lambda _: Pool())[1] == []
+    assert run(base.look_for("cup", (None, 9)), lambda _: Pool())[0] == Lead(phrase="cup")
 
 
 def test_tracks_join_what_is_beside_the_last_one() -> None:
@@ -197,7 +197,7 @@ def test_options_during_something_are_looked_for_as_long_as_it_was_there() -> No
         assert (actions[-1].things, actions[-1].from_us, actions[-1].to_us) == (("cat", "dog"), *window)
     plan = choose.choose(session(("cat", "dog"), kind="which"), Pool(), (), free())
     _, actions = run(plan, by_name())
-    assert (actions[-1].from_us, actions[-1].to_us) == (None, None)
+    assert (actions[-1].from_us, actions[-1].to_us) == (None, 1000 * US)
 
 
 def test_the_best_seen_option_is_chosen() -> None:

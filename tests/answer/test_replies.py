@@ -279,8 +279,6 @@ def test_each_of_several_things_is_told_and_checked() -> None:
     assert asked(mug, cup, kind="what").text.startswith(f"I saw the mug {at(10)}.")
     oldest = asked(mug, msgspec.structs.replace(cup, phrase="oldest cup"), things=("mug", "oldest cup"))
     assert (oldest.status, oldest.unverified) == ("abstained", ("oldest",))
-    sign = msgspec.structs.replace(cup, phrase="sign")
-    assert asked(mug, sign, things=("mug", "sign")).text == f"Yes: I saw the mug {at(10)}.", "what carries it is no second thing"
 
 
 def test_more_than_once_is_proved_by_two_appearances() -> None:
@@ -385,9 +383,9 @@ def test_all_that_was_there_at_a_time_first_or_last() -> None:
     assert told(ordinal=-1)[1] == [(0, 1000, 2), (10, 20, 64), (15, 20, 16)]
     empty = run(scenes.describe(session(kind="what", ordinal=1)), lambda _: Scene())[0]
     assert empty.text == "Nothing was recorded then."
-    last = scenes.scene_reply(session(), scene, scene.evidence[1], 0.5)
+    last = scenes.scene_reply(session(), scene, 0.5, last=True)
     assert last.evidence == ("m20000000", "m10000000")
-    assert scenes.scene_reply(session(), scene, scene.evidence[0], 0.5).evidence == ("m10000000", "m20000000")
+    assert scenes.scene_reply(session(), scene, 0.5).evidence == ("m10000000", "m20000000")
 
 
 # ----------------------------------------------------------------------------------------------------------------------------- order
@@ -917,7 +915,6 @@ def test_the_whole_memory_is_searched_for_words_and_the_stretch_for_pictures() -
     assert len(looks("Which mug was it?", from_us=5, to_us=9)) == 1, "rather a picture: what was told then"
     assert looks("Where did I see the mug?", from_us=5, to_us=9) == [("where did i see the mug?", ("mug",), 5, 9)]
     assert looks("Where is the mug?", from_us=5, to_us=9) == [("where is the mug?", (), None, 1000 * US), ("", ("mug",), 5, 9)]
-    assert looks("Where is the mug?", to_us=2000 * US) == [("where is the mug?", ("mug",), None, 1000 * US)]
     assert looks("Where did I see the mug?", from_us=5, to_us=9, problem="none") == [("where did i see the mug?", (), None, 1000 * US)]
     assert looks('Did I see the word "EXIT"?')[0][1] == ('"exit"',)
     assert looks("Who is Tom?")[1][1] == ("tom",)

@@ -30,7 +30,7 @@ R = TypeVar("R", Pool, Scene, Tally, Related)
 Steps = Generator[Action, Result, T]
 """Yields actions, is sent their results, returns a T."""
 Plan = Steps[Reply]
-Window = tuple[int | None, int | None]
+Window = tuple[int | None, int]
 
 STRONG = 0.5
 """What is less surely the same thing as the best sighting is an accident."""
@@ -59,22 +59,21 @@ def gather(things: Sequence[str], window: Window, question: str = "", words: Seq
     return (yield from brought(action, Pool))
 
 
-def look_for(phrase: str, window: Window = (None, None)) -> Steps[Lead]:
+def look_for(phrase: str, window: Window) -> Steps[Lead]:
     """One thing in pictures, signs and events."""
     pool = yield from gather((phrase,), window)
     return pool.leads[0] if pool.leads else Lead(phrase=phrase)
 
 
-def inspect(s: Session, window: Window, stream: str = "", limit: int = 16) -> Steps[Scene]:
+def inspect(window: Window, stream: str = "", limit: int = 16) -> Steps[Scene]:
     """Everything in a stretch of time, open ends included; an empty scene when it was refused."""
-    from_us, to_us = window[0] or 0, s.question.as_of_us if window[1] is None else window[1]
-    return (yield from brought(Inspect(from_us=from_us, to_us=to_us, stream=stream, max_moments=limit), Scene))
+    return (yield from brought(Inspect(from_us=window[0] or 0, to_us=window[1], stream=stream, max_moments=limit), Scene))
 
 
 def window_of(s: Session) -> Window:
     """The stretch of time that the question names, ending at the as-of time."""
-    to_us = s.span.to_us
-    return s.span.from_us, to_us if to_us is None else min(to_us, s.question.as_of_us)
+    as_of_us = s.question.as_of_us
+    return s.span.from_us, as_of_us if s.span.to_us is None else min(s.span.to_us, as_of_us)
 
 
 def strong(lead: Lead) -> list[Episode]:

@@ -52,13 +52,10 @@ def relate(s: Session) -> Steps[Place]:
     elif ends and (far_us := distance_us(s)):
         at_us = ends[0].t1_us + far_us if p.relation == "after" else ends[0].t0_us - far_us
         from_us, to_us = at_us - timespan.slack_us(far_us), min(at_us + timespan.slack_us(far_us), s.question.as_of_us)
-    elif ends and p.relation == "after":
-        from_us = ends[0].t1_us + 1
-    elif ends and p.relation == "before":
-        to_us = ends[0].t0_us - 1
     elif ends:
         around_us = 0 if said is None else scenes.SCENE_US
-        from_us, to_us = ends[0].t0_us - around_us, ends[0].t1_us + around_us
+        beside: dict[str, Window] = {"after": (ends[0].t1_us + 1, to_us), "before": (from_us, ends[0].t0_us - 1)}
+        from_us, to_us = beside.get(p.relation, (ends[0].t0_us - around_us, ends[0].t1_us + around_us))
     return Place(window=(from_us, to_us), anchors=tuple(anchors))
 
 
@@ -135,18 +132,17 @@ def neighbours(s: Session) -> Plan:
     looks = (one.text for lead, track in place.anchors for one in track.evidence if lead.basis == "frame")
     own = (*names, *looks)  # the trumpet that looks like a "cornet" is not beside it
     if p.relation in {"before", "after"} and not distance_us(s):  # only what appeared next to it
-        end_us = s.question.as_of_us if to_us is None else to_us
-        scene = yield from scenes.scene_next(s, from_us or 0, end_us, last=p.relation == "before")
+        scene = yield from scenes.scene_next(from_us or 0, to_us, last=p.relation == "before")
     else:
         stream = place.anchors[0][1].stream if p.relation in {"while", "side"} else ""
-        scene = yield from scenes.in_stretch(s, place.window, stream, own)
+        scene = yield from scenes.in_stretch(place.window, stream, own)
     if not scene.evidence and distance_us(s):
         return base.abstain("Nothing was recorded then.")
     if all(sight.name in own for sight in scene.sights):
         where = p.relation if p.relation in {"before", "after", "between"} else "beside"
         return base.abstain(f"I know of nothing {where} {listed(the(name) for name in names)} that I can name.")
     sure = 0.6 * min(lead.confidence for lead, _ in place.anchors)
-    return scenes.scene_reply(s, scene, scene.evidence[-1 if p.relation == "before" else 0], sure, own)
+    return scenes.scene_reply(s, scene, sure, own, last=p.relation == "before")
 
 
 def _time_between(s: Session, place: Place) -> Reply:
@@ -164,10 +160,10 @@ def while_said(s: Session) -> Plan:
     found = yield from _said_then(s)
     if found is None:
         return base.abstain("I have heard nothing of that.", unverified=(s.parsed.clause,))
-    scene = yield from base.inspect(s, (found.evidence[0].t0_us, found.evidence[0].t1_us), found.evidence[0].stream)
+    scene = yield from base.inspect((found.evidence[0].t0_us, found.evidence[0].t1_us), found.evidence[0].stream)
     if not scene.evidence:
         return base.abstain("I saw nothing while that was said.", evidence=base.cite(found.evidence))
-    shown_then = scenes.scene_reply(s, scene, scene.evidence[0], 0.6 * stated(s.parsed, found))
+    shown_then = scenes.scene_reply(s, scene, 0.6 * stated(s.parsed, found))
     return msgspec.structs.replace(shown_then, evidence=(*shown_then.evidence[:9], found.evidence[0].id))
 
 
@@ -203,9 +199,7 @@ def next_words(s: Session, place: Place) -> Steps[Reply | None]:
     if not (said or p.hint == "read") or not followup.names_nothing(bare, asked):
         return None
     low, high = place.window
-    near = (
-        (max(0, (low or 0) - scenes.SCENE_US), (high or s.question.as_of_us) + scenes.SCENE_US) if p.relation == "while" else place.window
-    )
+    near = (max(0, (low or 0) - scenes.SCENE_US), high + scenes.SCENE_US) if p.relation == "while" else place.window
     pool = yield from base.gather((), near, p.question, p.words)
     mine = [one for one in pool.candidates if (one.channel == "speech") == said and (said or statements.is_text(one.text))]
     best = (max if p.relation == "before" else min)(mine, key=lambda one: one.t0_us, default=None)

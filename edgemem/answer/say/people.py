@@ -79,7 +79,8 @@ def _actions(asked: Asked, window: Window) -> Steps[tuple[list[Row], str]]:
         exact = [row for row in rows if same_verb(asked.verb, row.quote)] if asked.verb else rows
         if rows:
             return exact or rows, "" if exact else f'nothing was said of "{asked.verb}"; this is when it was used or handled'
-    if TALKS_TO in asked.types and ME in {asked.source, asked.target} and not (yield from _related((None, None), ME, "", TALKS_TO)).rows:
+    mine = TALKS_TO in asked.types and ME in {asked.source, asked.target}
+    if mine and not (yield from _related((None, window[1]), ME, "", TALKS_TO)).rows:
         near = yield from _heard(window, speaker=_other(asked))
         return [row for row in near if row.source not in {"", "someone", ME}], _NOT_YOURS
     return [], ""
@@ -185,7 +186,7 @@ def _company(s: Session, asked: Asked) -> Maybe:
     event = (yield from _happened(s, asked.about)) if asked.about else None
     if event is not None:
         window, when = (event.t0_us - NEAR_US, event.t1_us + NEAR_US), f" at {time_text(event.t0_us, s.question.tz)}"
-    elif asked.about or window == (None, None):
+    elif asked.about or window[0] is None:
         return None
     found, there = (yield from _related(window)), defaultdict[str, list[Row]](list)
     for row in (*found.rows, *(yield from _heard(window))):

@@ -40,7 +40,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     """The kind of question decides what is said of the thing's appearances."""
     p, tracks = s.parsed, base.tracks_of(s.parsed, lead)
     next_ = {"after": 1, "before": -1}.get(p.relation, 0) * (bool(p.anchors) and p.kind in base.OF_A_KIND)  # "what came after the dog"
-    there = yield from _placed(s, lead, tracks)
+    there = yield from _placed(s, tracks)
     named = list(pool.leads if p.kind == "yes_no" else pool.leads[: p.kind == "what"])  # "a cat and a dog", "what mileage has the car"
     named = [one for one in named if p.kind != "yes_no" or not re.search(r"\bor\b", p.question) or is_shown(p, one)]
     chosen = base.pick(tracks, p.ordinal or next_) or base.picked(lead)
@@ -57,24 +57,23 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     if unsaid := [one for one in unsaid if not any(one in other for other in unsaid if other != one)]:
         return _unchecked(s, pool, lead, chosen, *unsaid)
     lead = msgspec.structs.replace(lead, phrase=_without(lead.phrase, qualities))
-    tracks, elsewhere = there or tracks, () if there or not p.place or often else (p.place,)
+    tracks, elsewhere = there or tracks, () if there or often else (p.place,)
     longest = _longest(p, tracks)
     at_time = longest or base.pick(tracks, p.ordinal or next_ or -(p.kind == "where"))  # where it was last seen is where it still is
-    tracks = [longest] if longest else tracks
     if at_time is None:
         text = f"I saw {the(lead.phrase)} only {times(len(tracks))}."
         return base.abstain(text, confidence=min(0.25, shown(p, lead)), evidence=base.cite(tracks))
+    tracks = [at_time] if longest or next_ else tracks
     if p.counts == "at_once" and (tally := (yield from _tally(s, lead.phrase))).count > 1:
         text = f"{tally.count} {lead.phrase} at once, {at(tally.evidence[0], s.question.tz)}."
         return base.answered(text, 0.6 * tally.confidence, base.cite(tally.evidence))
-    named = [one for one in named if singular(one.phrase) not in CARRIERS]  # "a sign for bus 60" is one
     if p.kind == "yes_no" and len(named) > 1 and not p.negated:
         each = [base.picked(one) for one in named]
         text = listed(_seen(s, one, track) for one, track in zip(named, each, strict=True))
         said = "No" if any(_is_excluded(p, one) for one in named) else "Yes"
         return base.answered(f"{said}: {text}.", min(shown(p, one) for one in named), base.cite(each))
-    kind = "colour" if p.form == "colour" else p.kind
-    text = yield from {"where": _where, "colour": _colour}.get(kind, _plain)(s, lead, [at_time] if next_ else tracks, at_time)
+    look = {"where": _where, "colour": _colour}.get("colour" if p.form == "colour" else p.kind)
+    text = (yield from look(s, lead, at_time)) if look else _plain(s, lead, tracks, at_time)
     if not text:
         return _unchecked(s, pool, lead, at_time, "colour")
     done = [p.predicate] if p.predicate and not (often or is_seen(msgspec.structs.replace(p, kind="yes_no"))) else []
@@ -175,10 +174,9 @@ def _unseen(p: Parsed, lead: Lead, chosen: Episode) -> list[str]:
     return [*said, number] if many else said
 
 
-def _placed(s: Session, lead: Lead, tracks: list[Episode]) -> Steps[list[Episode]]:
+def _placed(s: Session, tracks: list[Episode]) -> Steps[list[Episode]]:
     """The appearances that were in the place that the question names; without a place all."""
     place, there = phrases.noun_phrase(s.parsed.place), []
-    place = "" if place == lead.phrase else place  # "how often did I come up to the tyre"
     for track in tracks[:8] if place else ():
         there += [track] if (yield from _is_beside(s, place, track)) else []
     return there if place else tracks
@@ -226,9 +224,8 @@ def _without(phrase: str, unseen: Collection[str]) -> str:
     return phrase
 
 
-def _plain(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> Steps[str]:
+def _plain(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> str:
     """What the appearances alone say: the wall time of one, "yes" or "no, you have", how many there are, how long they lasted."""
-    yield from ()
     p, tz, seconds = s.parsed, s.question.tz, (chosen.t1_us - chosen.t0_us) / US
     also = "" if p.ordinal else base.others_text(tracks, chosen, tz)
     if p.kind == "yes_no":
@@ -257,9 +254,9 @@ def _how_many(s: Session, lead: Lead, tracks: list[Episode]) -> str:
     return f"{times(len(tracks))}: I {_what(lead, tracks[0])} {shown_at}{' and later' if len(tracks) > 6 else ''}."
 
 
-def _where(s: Session, lead: Lead, _tracks: list[Episode], chosen: Episode) -> Steps[str]:
+def _where(s: Session, lead: Lead, chosen: Episode) -> Steps[str]:
     """What else was seen and read there, and when."""
-    near = yield from base.inspect(s, (chosen.t0_us - US, chosen.t1_us + US), chosen.stream)
+    near = yield from base.inspect((chosen.t0_us - US, chosen.t1_us + US), chosen.stream)
     seen = listed(things(near.sights, 5, [lead.phrase]))
     read = listed(dict.fromkeys(quote(r.text, 80) for r in distinct_readings(near.readings, 2)))
     there = "; ".join(part for part in (f"with {seen}" if seen else "", f"near the text {read}" if read else "") if part)
@@ -277,7 +274,7 @@ def read_near(s: Session) -> Steps[Reply | None]:
     if not is_there(lead):
         return None
     chosen = base.picked(lead, s.parsed.ordinal)
-    near = yield from base.inspect(s, (chosen.t0_us - BESIDE_US, chosen.t1_us + BESIDE_US), chosen.stream)
+    near = yield from base.inspect((chosen.t0_us - BESIDE_US, chosen.t1_us + BESIDE_US), chosen.stream)
     signs = distinct_readings(near.readings, 2)
     if not signs:
         return None
@@ -285,7 +282,7 @@ def read_near(s: Session) -> Steps[Reply | None]:
     return base.answered(text, lead.confidence / len(signs), base.cite([*(sign.evidence for sign in signs), chosen]))
 
 
-def _colour(s: Session, lead: Lead, _tracks: list[Episode], chosen: Episode) -> Steps[str]:
+def _colour(s: Session, lead: Lead, chosen: Episode) -> Steps[str]:
     """The colour word with which the thing fits the pictures of this appearance best, of those to choose from; "" where none does."""
     names = s.parsed.predicate.split(" or ") if " or " in s.parsed.predicate else COLOURS
     pool = yield from base.gather([f"{name} {lead.phrase}" for name in names], (chosen.t0_us, chosen.t1_us))

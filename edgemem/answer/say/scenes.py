@@ -27,15 +27,15 @@ def describe(s: Session) -> Plan:
     """What was seen at the time that the question names, first, last, or in all of the memory."""
     window, at_us, ordinal = base.window_of(s), s.span.at_us, s.parsed.ordinal
     if at_us is not None:
-        scene = yield from base.inspect(s, (at_us, at_us))
+        scene = yield from base.inspect((at_us, at_us))
     elif ordinal:
-        ends = (yield from base.inspect(s, window, limit=2)).evidence
-        scene = (yield from scene_next(s, ends[0].t0_us, ends[-1].t0_us, last=ordinal < 0)) if ends else Scene()
+        ends = (yield from base.inspect(window, limit=2)).evidence
+        scene = (yield from scene_next(ends[0].t0_us, ends[-1].t0_us, last=ordinal < 0)) if ends else Scene()
     else:
-        scene = yield from in_stretch(s, window)
+        scene = yield from in_stretch(window)
     if not scene.evidence:
         return base.abstain("Nothing was recorded then.")
-    reply = scene_reply(s, scene, scene.evidence[0], 0.6 if ordinal and at_us is None else 0.9)
+    reply = scene_reply(s, scene, 0.6 if ordinal and at_us is None else 0.9)
     if at_us is not None or s.parsed.kind != "summary":
         return reply
     said = (yield from base.brought(Hear(from_us=window[0], to_us=window[1], limit=_HEARD), Related)).rows
@@ -48,9 +48,9 @@ _HEARD = 4
 """So many utterances are told of a stretch of time, the newest."""
 
 
-def in_stretch(s: Session, window: Window, stream: str = "", without: Sequence[str] = ()) -> Steps[Scene]:
+def in_stretch(window: Window, stream: str = "", without: Sequence[str] = ()) -> Steps[Scene]:
     """What is seen in a stretch of time; of a long one what probably appeared in it, in the order of time, without these names."""
-    scene = yield from base.inspect(s, window, stream, limit=32)
+    scene = yield from base.inspect(window, stream, limit=32)
     long = any(one.t0_us for one in scene.sights)
     return msgspec.structs.replace(scene, sights=tuple(in_time(apart(scene.sights, without), LISTED))) if long else scene
 
@@ -61,29 +61,29 @@ SCENE_US = 5 * US
 """What is this close to the first picture is of the same scene, and told where nothing probable appeared."""
 
 
-def scene_next(s: Session, low: int, high: int, *, last: bool) -> Steps[Scene]:
+def scene_next(low: int, high: int, *, last: bool) -> Steps[Scene]:
     """What appeared first in a stretch of time, or last, with pictures of the most probable of it: the first 15 s of it, or the last."""
     low, high = (max(low, high - _NEXT_US), high) if last else (low, min(high, low + _NEXT_US))
-    scene = yield from base.inspect(s, (low, high), limit=64)
+    scene = yield from base.inspect((low, high), limit=64)
     if near := beside(scene.sights, low, high, last=last):
         begun, ended = near[0].t0_us, near[0].t1_us
         span = (max(begun, ended - GLANCE_US), ended) if last else (begun, min(ended, begun + GLANCE_US))
-        return msgspec.structs.replace((yield from base.inspect(s, span, near[0].stream)), sights=tuple(near))
+        return msgspec.structs.replace((yield from base.inspect(span, near[0].stream)), sights=tuple(near))
     if not scene.evidence:
         return scene
     end = scene.evidence[-1 if last else 0]
     around = (max(low, end.t0_us - SCENE_US), end.t0_us) if last else (end.t0_us, min(high, end.t0_us + SCENE_US))
-    return (yield from base.inspect(s, around, end.stream))
+    return (yield from base.inspect(around, end.stream))
 
 
-def scene_reply(s: Session, scene: Scene, first: Evidence, sure: float, without: tuple[str, ...] = ()) -> Reply:
+def scene_reply(s: Session, scene: Scene, sure: float, without: tuple[str, ...] = (), *, last: bool = False) -> Reply:
     """What a scene shows, and when. It is as sure as its names are on average."""
-    ordered = scene.evidence if first is scene.evidence[0] else scene.evidence[::-1]
+    ordered = scene.evidence[::-1] if last else scene.evidence
     begun, ended = scene.evidence[0], scene.evidence[-1]
     long = ended.t0_us - begun.t0_us > GLANCE_US
     timed = long and any(one.t0_us for one in scene.sights)
     seen = scene_text(scene, without, s.question.tz if timed else "") or "something that I cannot name"
-    when = at(begun if long else first, s.question.tz)
+    when = at(begun if long else ordered[0], s.question.tz)
     when = f"from {when.removeprefix('at ')} to {time_text(ended.t0_us, s.question.tz)}" if long else when
     scores = [sight.score for sight in scene.sights if sight.kind != "text"][: LISTED if timed else NAMED] or [_UNNAMED]
     return base.answered(f"{seen[:1].upper()}{seen[1:]}, {when}.", sure * sum(scores) / len(scores), base.cite(ordered))
@@ -101,7 +101,7 @@ def asks_kinds(s: Session, lead: Lead, window: Window) -> bool:
     I see", "were there any birds", not "which red cars".
     """
     p, (from_us, to_us) = s.parsed, window
-    long = (s.question.as_of_us if to_us is None else to_us) - (from_us or 0) > GLANCE_US
+    long = to_us - (from_us or 0) > GLANCE_US
     one = p.anchors and singular(lead.phrase) == lead.phrase  # "what animal came after the dog"
     in_row = p.ordinal and (p.ordinal not in {1, -1} or p.anchors or p.kind == "yes_no")
     bare = is_seen(p) and not (one or in_row or p.choices or p.place or p.form or base.qualities(lead.phrase))
@@ -117,7 +117,7 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
     found that surely did. None where nothing did.
     """
     found = {one.text for track in lead.episodes for one in track.evidence if one.score >= CLEAR * base.best_score(lead)}
-    near = [one for one in (yield from base.inspect(s, window)).sights if one.t1_us]
+    near = [one for one in (yield from base.inspect(window)).sights if one.t1_us]
     kinds = [one for one in near if is_kind_of(one.name, lead.phrase) and one.score >= LEAST_PROBABILITY]
     kinds = [one for one in kinds if one.name != singular(lead.phrase)] or kinds
     also = [one for one in near if one.name in found and one.score >= SURE and one not in kinds]
@@ -130,7 +130,7 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
         return None
     proof: list[Evidence] = []
     for one in sorted(told, key=lambda one: -one.score):
-        proof += (yield from base.inspect(s, (one.best_us, one.best_us), one.stream)).evidence
+        proof += (yield from base.inspect((one.best_us, one.best_us), one.stream)).evidence
     text = listed(things(told, NAMED, tz=s.question.tz))
     sure = pictures.SHARES["how_many"] * sum(one.score for one in told) / len(told)
     if whether and not shown_too:  # a name that is sure is no proof of the kind: of 88 kinds that were not there it affirms 8 more
@@ -146,7 +146,7 @@ def _end_of_kind(s: Session, lead: Lead, end: SeenName) -> Plan:
     Of 98 such questions about a composed stream, not in view when this was chosen, its time is right for 35, that of what looks like the
     kind itself for 23; of 402 about nine life logs, which were in view, for 187 and 161.
     """
-    seen = (yield from base.inspect(s, (end.best_us, end.best_us), end.stream)).evidence
+    seen = (yield from base.inspect((end.best_us, end.best_us), end.stream)).evidence
     row, sure = "first" if s.parsed.ordinal > 0 else "last", "" if end.score >= SURE else "perhaps "
     text = f"The {row} {singular(lead.phrase)} that I saw: {sure}{the(end.name)}"
     when = f", {at(seen[0], s.question.tz)}" if seen else ""

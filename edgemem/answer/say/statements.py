@@ -223,8 +223,7 @@ _COMMANDS = {
 
 def carried_out(command: str) -> str:
     """What carries out a command in words, "" where nothing does."""
-    verb = re.split(r"\W", command)[0]
-    return next((own for own, verbs in _COMMANDS.items() if verb in verbs.split()), "")
+    return next((own for own, verbs in _COMMANDS.items() if re.split(r"\W", command)[0] in verbs.split()), "")
 
 
 def refuse(s: Session, told: Reply | None = None) -> Reply:
