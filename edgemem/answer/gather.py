@@ -46,9 +46,9 @@ class Gather(Windowed, frozen=True, tag="gather"):
 
 
 class Candidate(Record, frozen=True):
-    """Words that were said, read or written, and how near they are to the question."""
+    """Words that were said or read, and how near they are to the question."""
 
-    channel: Literal["speech", "text", "event"]
+    channel: Literal["speech", "text"]
     text: str
     evidence: tuple[Evidence, ...]
     """Best first: the pictures of a sign, or the one document."""

@@ -133,7 +133,7 @@ def stated(p: Parsed, one: Candidate) -> float:
 
 
 def heard_right(one: Candidate) -> float:
-    """Probability that what answers was heard right. What was read or written is taken as it is."""
+    """Probability that what answers was heard right. What was read is taken as it is."""
     clarity = min(max(one.clarity, 0.01), 1.0)  # whoever recognises speech may give any number
     odds = math.log(clarity / (1.001 - clarity))
     return 1 / (1 + math.exp(-(HEARD[0] + HEARD[1] * odds))) if one.channel == "speech" else 1.0

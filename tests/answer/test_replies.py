@@ -930,8 +930,8 @@ def test_two_sayings_are_told_where_they_differ() -> None:
     assert three.evidence == ("m1000000", "m2000000")
     sign = Candidate(channel="text", text="EXIT", evidence=tuple(evidence(n, text="EXIT") for n in range(1, 6)))
     assert statements.tell(session(), [(0.8, sign)]).evidence == ("m1000000", "m2000000", "m3000000")
-    written = Candidate(channel="event", text="a  cat", evidence=(evidence(7),))
-    assert statements.tell(session(), [(0.8, written)]).text == f'"a cat", written {at(7)}.'
+    sign = Candidate(channel="text", text="a  cat", evidence=(evidence(7),))
+    assert statements.tell(session(), [(0.8, sign)]).text == f'"a cat", read {at(7)}.'
     me = msgspec.structs.replace(one, speaker="me")
     assert statements.tell(session(), [(0.8, me)]).text.startswith('You said "The key')
 

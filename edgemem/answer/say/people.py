@@ -13,7 +13,7 @@ import msgspec
 
 from edgemem.answer.compose import listed, quote, time_text, times
 from edgemem.answer.retrieve import runs
-from edgemem.answer.say.base import Steps, Window, abstain, answered, brought, look_for, strong, window_of
+from edgemem.answer.say.base import Steps, Window, abstain, answered, brought, cite, look_for, strong, window_of
 from edgemem.answer.say.statements import option_of
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
@@ -112,7 +112,7 @@ def _named(s: Session, asked: Asked, rows: Sequence[Row], note: str) -> Reply:
     counts = {name: len(_occasions(own)) for name, own in groups.items() if name not in {"", "someone"}}
     names = sorted((name for name in counts if name != ME or not rows[0].type), key=lambda name: -counts[name])
     if not names:
-        return abstain(f"Somebody did, but I do not know who: {quote(rows[-1].quote)}.", evidence=_ids(rows[::-1]))
+        return abstain(f"Somebody did, but I do not know who: {quote(rows[-1].quote)}.", evidence=cite(row.evidence for row in rows[::-1]))
 
     def how_often(name: str) -> str:
         last = time_text(groups[name][-1].t0_us, s.question.tz)
@@ -124,7 +124,8 @@ def _named(s: Session, asked: Asked, rows: Sequence[Row], note: str) -> Reply:
 
 def _reply(s: Session, text: str, rows: Sequence[Row], proof: Iterable[Row], note: str, names: Sequence[str] = ()) -> Reply:
     option = option_of(s, names or [row.quote for row in rows if not row.type])
-    return answered(text[:1].upper() + text[1:], max(row.confidence for row in rows), _ids(proof), option, notes=(note,) if note else ())
+    sure, evidence = max(row.confidence for row in rows), cite(row.evidence for row in proof)
+    return answered(text[:1].upper() + text[1:], sure, evidence, option, notes=(note,) if note else ())
 
 
 def _open_end(row: Row, asked: Asked) -> str:
@@ -137,10 +138,6 @@ def _occasions(rows: Sequence[Row]) -> list[list[Row]]:
     """Rows in time order, those close together as one occasion."""
     in_turn = sorted(rows, key=lambda r: (r.t0_us, r.t1_us))
     return runs(in_turn, lambda occasion, row: row.t0_us - max(r.t1_us for r in occasion) <= OCCASION_US)
-
-
-def _ids(rows: Iterable[Row]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(row.evidence.id for row in rows))[:10]
 
 
 def _name(name: str) -> str:
@@ -177,7 +174,7 @@ def _not_said(s: Session, asked: Asked) -> Maybe:
     number = rows[-1].source.removeprefix("speaker ")
     notes = (f'if that was {name}, say so: edgemem name speaker:{number} "{name}" --memory DIR',) if number.isdecimal() else ()
     text = f"I know of nothing that {name} said about that; {_sentence(s, rows[-1])}"
-    return abstain(text, *notes, evidence=_ids(rows[::-1]))
+    return abstain(text, *notes, evidence=cite(row.evidence for row in rows[::-1]))
 
 
 def _company(s: Session, asked: Asked) -> Maybe:
@@ -196,10 +193,10 @@ def _company(s: Session, asked: Asked) -> Maybe:
     names = sorted(there, key=lambda name: -sum(row.confidence for row in there[name]))
     proof = [event] if event is not None else []
     if not names:
-        return abstain(f"I know of nobody who was there{when}.", evidence=_ids(proof)) if found.known else None
+        return abstain(f"I know of nobody who was there{when}.", evidence=cite(row.evidence for row in proof)) if found.known else None
     sure = min(*(row.confidence for row in proof), max(row.confidence for row in there[names[0]]), 1.0)
     text = f"{listed(map(_name, names[:6]))} {'was' if len(names) == 1 else 'were'} there{when}."
-    return answered(text, sure, _ids([*(there[name][0] for name in names), *proof]), option_of(s, names))
+    return answered(text, sure, cite(row.evidence for row in (*(there[name][0] for name in names), *proof)), option_of(s, names))
 
 
 def _happened(s: Session, about: str) -> Steps[Row | None]:

@@ -1,4 +1,4 @@
-"""Answers from words: what was said, read or written, the short answer first and then the quote. The words are never our own."""
+"""Answers from words: what was said or read, the short answer first and then the quote. The words are never our own."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def _statement(s: Session, one: Candidate) -> str:
         who = {"me": "you", "": "somebody"}.get(one.speaker, one.speaker)
         who = who if lead else who[:1].upper() + who[1:]
         return f"{lead}{who} said {said} at {time_text(one.t0_us, s.question.tz)}."
-    return f"{lead}{said}, {'read' if one.channel == 'text' else 'written'} {at(one.evidence[0], s.question.tz)}."
+    return f"{lead}{said}, read {at(one.evidence[0], s.question.tz)}."
 
 
 def option_of(s: Session, texts: Sequence[str]) -> int | None:
