@@ -51,10 +51,8 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
             qualities.remove(had)
     least = pattern("AT_LEAST").search(p.text)  # "more than once" is proved by so many appearances
     often = set(least[0].split()) if least and len(tracks) >= NUMBERS.get(least["least"] or "", 2) else set[str]()
-    missed = [f"no {one.phrase}" if _is_excluded(p, one) else one.phrase for one in named if not is_shown(p, one)]
-    claims = _claims(p, lead, chosen, missed, [*qualities, p.place * (not there)])
-    unsaid = [one for one in claims if one and not set(one.split()) <= often]
-    if unsaid := [one for one in unsaid if not any(one in other for other in unsaid if other != one)]:
+    claims = [one for one in _claims(p, lead, chosen, named, [*qualities, p.place * (not there)]) if not set(one.split()) <= often]
+    if unsaid := [one for one in claims if not any(one in other for other in claims if other != one)]:
         return _unchecked(s, pool, lead, chosen, *unsaid)
     lead = msgspec.structs.replace(lead, phrase=_without(lead.phrase, qualities))
     tracks, elsewhere = there or tracks, () if there or often else (p.place,)
@@ -85,8 +83,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
     several = p.kind in base.OF_A_KIND and not (p.ordinal or p.anchors) and len({e.evidence[0].text for e in tracks}) > 1
     sure = SHARES["how_many"] * shown(p, lead) if often or several else sureness(p, lead)  # "which animals" is right only as a whole
-    sure *= SHARES["how_long"] if longest else 1.0
-    sure /= 1 + len(by) + len(elsewhere)
+    sure *= (SHARES["how_long"] if longest else 1.0) / (1 + len(by) + len(elsewhere))
     sure *= at_time.score / base.best_score(lead) if p.kind in base.OF_A_KIND else 1.0  # another of its kind than the best one
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *done, *by, *qualities))
 
@@ -125,13 +122,14 @@ def _is_excluded(p: Parsed, lead: Lead) -> bool:
     return re.search(rf"\b(?:but|and) (?:no|not (?:an?|the|any)) {re.escape(lead.phrase)}\b", p.question) is not None
 
 
-def _claims(p: Parsed, lead: Lead, chosen: Episode, unseen: list[str], unproved: list[str]) -> list[str]:
+def _claims(p: Parsed, lead: Lead, chosen: Episode, leads: Sequence[Lead], unproved: list[str]) -> list[str]:
     """What the question says or asks beyond that things were there: deeds, things that were not seen, and what it says of those seen."""
     often = pattern("AT_LEAST").search(p.predicate)
     deed = p.predicate.replace(often[0], "").strip() if often else p.predicate
     claims = [often[0]] if often else []
     claims += [] if is_seen(msgspec.structs.replace(p, predicate=deed)) and p.kind != "how_why" else [deed or p.verb or "how"]
-    claims += [*unseen, *(["not"] if p.negated and p.kind in base.OF_A_KIND else [])]
+    claims += [f"no {one.phrase}" if _is_excluded(p, one) else one.phrase for one in leads if not is_shown(p, one)]
+    claims += ["not"] if p.negated and p.kind in base.OF_A_KIND else []
     if p.kind == "yes_no":
         claims += [*unproved, *(one[0] for one in pattern("UNSEEN").finditer(p.question))]
         claims += [word for word in words(p.question) if is_adverb(word) and word not in FILLER]  # "clearly"
@@ -142,8 +140,8 @@ def _claims(p: Parsed, lead: Lead, chosen: Episode, unseen: list[str], unproved:
         named = {singular(word) for word in words(lead.phrase)}  # "Dr. Lindberg, room 409" is not the doctor
         is_text = p.quote or p.hint == "read" or not named.isdisjoint(CARRIERS) or any(map(str.isdigit, lead.phrase))
         claims += ["seen"] if p.kind == "yes_no" and not (any(claims) or is_text) else []
-        claims = [one for one in claims if one and held(words(one), chosen.evidence[0].text) < 1]
-    return claims
+        claims = [one for one in claims if held(words(one), chosen.evidence[0].text) < 1]
+    return list(filter(None, claims))
 
 
 def _as_sure(p: Parsed, lead: Lead, text: str) -> str:
