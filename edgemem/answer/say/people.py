@@ -65,7 +65,7 @@ def _heard(window: Window, about: str = "", speaker: str = "") -> Steps[list[Row
     return [row for row in rows if row.confidence >= _EVERY_WORD * VERBATIM] or rows
 
 
-def _related(window: Window, source: str = "", target: str = "", type_: str = "") -> Steps[Related]:
+def _related(window: Window | tuple[None, None], source: str = "", target: str = "", type_: str = "") -> Steps[Related]:
     either, (from_us, to_us) = type_ == TALKS_TO, window
     asked = Relate(source=source[:100], target=target[:100], type=type_, from_us=from_us, to_us=to_us, either=either)
     return (yield from brought(asked, Related))
@@ -80,7 +80,7 @@ def _actions(asked: Asked, window: Window) -> Steps[tuple[list[Row], str]]:
         if rows:
             return exact or rows, "" if exact else f'nothing was said of "{asked.verb}"; this is when it was used or handled'
     mine = TALKS_TO in asked.types and ME in {asked.source, asked.target}
-    if mine and not (yield from _related((None, window[1]), ME, "", TALKS_TO)).rows:
+    if mine and not (yield from _related((None, None), ME, "", TALKS_TO)).rows:
         near = yield from _heard(window, speaker=_other(asked))
         return [row for row in near if row.source not in {"", "someone", ME}], _NOT_YOURS
     return [], ""
