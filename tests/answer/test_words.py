@@ -9,7 +9,7 @@ from lemminflect import getInflection
 
 from edgemem.answer import compose
 from edgemem.answer.retrieve import Query
-from edgemem.answer.say import people
+from edgemem.answer.say import base
 from edgemem.answer.sights import SeenName
 from edgemem.answer.tools import Scene
 from edgemem.answer.tools_graph import Hear, HearTool, Relate, RelateTool, match_entities, relation_text, utterances
@@ -427,6 +427,5 @@ def test_an_entity_is_meant_by_any_of_its_names() -> None:
     assert [match_entities(view, phrase) for phrase in ("captain", "benny", "tom", "anna")] == [[ben], [ben], [tom], []]
 
 
-def test_ten_rows_are_cited_at_most() -> None:
-    rows: Any = [SimpleNamespace(evidence=SimpleNamespace(id=f"r{n // 2}")) for n in range(30)]
-    assert people._ids(rows) == tuple(f"r{n}" for n in range(10))
+def test_ten_pieces_of_evidence_are_cited_at_most() -> None:
+    assert base.answered("It was.", 1.0, tuple(f"r{n}" for n in range(30))).evidence == tuple(f"r{n}" for n in range(10))
