@@ -25,7 +25,7 @@ def without_looking(s: Session) -> Reply | None:
 
 def of_recording(s: Session) -> Plan:
     """From when to when the memory reaches, or what its newest pictures show where it is asked where one is."""
-    ends = (yield from base.inspect(s, (None, None), limit=2)).evidence
+    ends = (yield from base.inspect((None, s.question.as_of_us), limit=2)).evidence
     if not ends:
         return base.abstain("Nothing was recorded.")
     first, last = ends[0], ends[-1]
