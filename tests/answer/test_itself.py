@@ -19,12 +19,12 @@ ABOUT = {
     "nothing": (
         "good morning", "Morning!", "Hi there", "hey, you there?", "Thanks, that's great.", "ok", "never mind",
         "Oh wait, no, scratch that.",
-        "How are you?", "can you hear me", "you are very clever for a pair of glasses" , "Um, so the, wait...", "well done",
+        "How are you?", "can you hear me", "you are very clever for a pair of glasses" , "Um, so the, wait...", "Ha, you're good at this", "Okay, that's it, bye", "well done",
         "good morning edgemem i hope you slept well",
     ),
     "told": (
         "Really?", "are you sure about that", "say that again", "show me", "Pardon?", "How sure are you?", "may i see it",
-        "what makes you think so",
+        "what makes you think so", "That's wrong.", "are you really sure",
     ),
     "clock": ("What time is it?", "what day is it today", "what's the date", "and what time do you make it", "is it still morning"),
     "recording": (
@@ -32,10 +32,14 @@ ABOUT = {
         "are you on right now?", "How long is the recording?", "when did you begin watching today i forgot to look",
         "how many pictures have you taken",
     ),
-    "itself": ("What are you?", "what can you do", "how does this work", "Help!", "do you ever get things wrong", "what is your name"),
+    "itself": (
+        "What are you?", "what can you do", "how does this work", "Help!", "do you ever get things wrong", "what is your name",
+        "What can you actually do for me?",
+    ),
     "here": ("Where am I?", "where are we just now i think we are lost"),
     "": (
-        "What time is it when the bus leaves?", "What day is the meeting?", "What time did I see the owl?", "How long was it on the table?",
+        "What time is it when the bus leaves?", "what day is it i meet david", "What day is the meeting?",
+        "What time did I see the owl?", "How long was it on the table?",
         "How long was it?", "When did the film start?", "Where am I in the picture?", "What was that I heard?",
         "Is it Monday that we meet Anna?",
         "first thing I saw?", "ok, where is the mug", "good, and the flight number?", "thanks to whom did I get the mug?", "morning coffee",
@@ -71,7 +75,13 @@ def put(view: View, kit: AnswerKit, asked: str, before: str = "", now_us: int = 
 def test_greetings_and_what_it_is_need_no_memory(tmp_path: Path, kit: AnswerKit) -> None:
     Store.open(tmp_path / "memory").close()
     with View.open(tmp_path / "memory") as empty:
-        assert put(empty, kit, "Hello!").answer.startswith("I am here. Ask me")
+        for said, back in (
+            ("Good morning!", "Hello. Ask me what was seen, read or said, such as: where did I leave the mug?"),
+            ("Are you there?", "I am here. Ask me what was seen, read or said, such as: where did I leave the mug?"),
+            ("Thank you very much", "You are welcome."), ("you are clever", "You are welcome."), ("Good night", "Goodbye."),
+            ("Okay", "All right."), ("never mind", "All right."),
+        ):  # fmt: skip
+            assert put(empty, kit, said).answer == back
         assert put(empty, kit, "What are you?").answer.startswith("I am edgemem")
         clock = put(empty, kit, "What day is it today?", now_us=from_iso("2026-05-04T10:20:31Z"))
         assert (clock.status, clock.answer) == ("abstained", "It is 10:20 on Monday, 2026-05-04.")
@@ -124,6 +134,14 @@ def test_when_that_was_and_who_said_it_is_told_by_the_words_that_answered(tmp_pa
             assert [one.channel for one in told.evidence] == ["speech"], asked
         seen = put(view, kit, "When was that?", "Did I see the cat?")
         assert (seen.status, seen.evidence[0].t0_us) == ("answered", START_US), "a picture answers when"
+
+
+def test_and_then_asks_what_came_next(tmp_path: Path, kit: AnswerKit) -> None:
+    with Store.open(tmp_path / "memory") as store:
+        remember(store, "walk", START_US, {0: (label("cat"),), 2: (label("cat"),), 30: (label("rocket"),), 32: (label("rocket"),)})
+    with View.open(tmp_path / "memory") as view:
+        for asked in ("And then?", "then what?", "what next"):
+            assert put(view, kit, asked, "When did I see the cat?", START_US + 60 * US).answer.startswith("Rocket"), asked
 
 
 def test_the_last_question_that_can_be_gone_on_about_is_no_greeting(tmp_path: Path) -> None:

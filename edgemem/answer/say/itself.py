@@ -9,17 +9,24 @@ from edgemem.answer.say import base, scenes
 from edgemem.answer.say.base import Plan
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
+from edgemem.answer.understand.wordings import patterns
 from edgemem.clock import to_local
 from edgemem.records import US
 
 _ASK = "Ask me what was seen, read or said, such as: where did I leave the mug?"
+_GREETINGS = ("Hello.", "I am here.")
 _ITSELF = "I am edgemem: I keep what this camera saw, what could be read and what was said, and answer from that alone. I can be wrong."
 
 
 def without_looking(s: Session) -> Reply | None:
     """What no memory is needed for; None where one is."""
     now = to_local(s.question.asked_us, s.question.tz)
-    told = {"nothing": f"I am here. {_ASK}", "itself": f"{_ITSELF} {_ASK}", "clock": f"It is {now:%H:%M on %A, %Y-%m-%d}."}
+    back = next((reply for reply, said in patterns("REPLIES") if said.search(s.parsed.text.rstrip(" ?!."))), "All right.")
+    told = {
+        "nothing": f"{back} {_ASK}" if back in _GREETINGS else back,
+        "itself": f"{_ITSELF} {_ASK}",
+        "clock": f"It is {now:%H:%M on %A, %Y-%m-%d}.",
+    }
     return base.abstain(told[s.parsed.about]) if s.parsed.about in told else None
 
 

@@ -45,6 +45,8 @@ def verdict(p: Parsed, text: str, *, written: bool = False) -> str:
         return _compared(p, text, compared)
     if _LATE.search(p.question) or _ON_TIME.search(p.question):
         return _of_state(p, text.lower(), written)
+    if pattern("EVALUATED").search(p.question):
+        return ""
     asked, said = ([_SAME.get(word, word) for word in numbered(some)] for some in (p.question, text))
     person = words(p.person)
     towards = re.findall(r"\bto (\w+)$", p.place)

@@ -58,11 +58,12 @@ _EMPTY = lexicon.STOP - lexicon.PRONOUNS - lexicon.PLACE_ADVERBS - lexicon.PREPO
 def _addressed(plain: str, body: str) -> Parsed | None:
     """What is said to edgemem and asks for nothing that was: "good morning", "are you sure"; or for what is there now."""
     now = TimeRef(said="now", last_s=_NOW_S)
+    body = pattern("BETWEEN_WORDS").sub("", body).strip() or body
     for asked in _begins(body):
         if pattern("IN_VIEW").fullmatch(asked):
             return Parsed(kind="what", text=plain, verb="see", hint="seen", time=now)
         about = next((name for name, form in patterns("ABOUT") if form.fullmatch(asked)), "")
-        if about and (about != "told" or asked == body):
+        if about and (about not in {"told", "clock"} or len(asked) == len(body)):  # "what day is it I meet Anna"
             time = now if about == "here" else None
             return Parsed(kind="other", text=plain, about=cast("About", about), time=time, follows=about == "told")
     courteous, begins = pattern("COURTESY_ONLY"), _begins(plain)
