@@ -19,7 +19,8 @@ ABOUT = {
     "nothing": (
         "good morning", "Morning!", "Hi there", "hey, you there?", "Thanks, that's great.", "ok", "never mind",
         "Oh wait, no, scratch that.",
-        "How are you?", "can you hear me", "you are very clever for a pair of glasses" , "Um, so the, wait...", "Ha, you're good at this", "Okay, that's it, bye", "well done",
+        "How are you?", "can you hear me", "you are very clever for a pair of glasses" , "Um, so the, wait...", "Ha, you're good at this",
+        "Okay, that's it, bye", "well done",
         "good morning edgemem i hope you slept well",
     ),
     "told": (
