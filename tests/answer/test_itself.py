@@ -20,12 +20,13 @@ ABOUT = {
         "good morning", "Morning!", "Hi there", "hey, you there?", "Thanks, that's great.", "ok", "never mind",
         "Oh wait, no, scratch that.",
         "How are you?", "can you hear me", "you are very clever for a pair of glasses" , "Um, so the, wait...", "Ha, you're good at this",
-        "Okay, that's it, bye", "well done",
+        "Okay, that's it, bye", "well done", "no thank you that will do for the moment",
+        "that will be all for now goodbye and thank you", "right you are", "no no i did not ask you that",
         "good morning edgemem i hope you slept well",
     ),
     "told": (
         "Really?", "are you sure about that", "say that again", "show me", "Pardon?", "How sure are you?", "may i see it",
-        "what makes you think so", "That's wrong.", "are you really sure",
+        "what makes you think so", "That's wrong.", "are you really sure", "are you quite sure it was as many as that",
     ),
     "clock": ("What time is it?", "what day is it today", "what's the date", "and what time do you make it", "is it still morning"),
     "recording": (
@@ -35,15 +36,17 @@ ABOUT = {
     ),
     "itself": (
         "What are you?", "what can you do", "how does this work", "Help!", "do you ever get things wrong", "what is your name",
-        "What can you actually do for me?",
+        "What can you actually do for me?", "do you like me?", "which do you find prettier the rose or the butterfly",
+        "could you tell me what sort of things i may ask you i am new to all this",
     ),
+    "device": ("how is the battery", "How much memory is left?", "is the memory full", "how long will the battery last?"),
     "here": ("Where am I?", "where are we just now i think we are lost"),
     "": (
         "What time is it when the bus leaves?", "what day is it i meet david", "What day is the meeting?",
         "What time did I see the owl?", "How long was it on the table?",
         "How long was it?", "When did the film start?", "Where am I in the picture?", "What was that I heard?",
         "Is it Monday that we meet Anna?",
-        "first thing I saw?", "ok, where is the mug", "good, and the flight number?", "thanks to whom did I get the mug?", "morning coffee",
+        "first thing I saw?", "do you like to know where the mug is?", "how much is left of the cake", "ok, where is the mug", "good, and the flight number?", "thanks to whom did I get the mug?", "morning coffee",
         "what can you tell me about the dog", "are you sure that I saw the mug?", "today?", "here?", "where?", "test tube",
         "my name?", "when did you see the camera", "show me the mug",
     ),
@@ -80,10 +83,11 @@ def test_greetings_and_what_it_is_need_no_memory(tmp_path: Path, kit: AnswerKit)
             ("Good morning!", "Hello. Ask me what was seen, read or said, such as: where did I leave the mug?"),
             ("Are you there?", "I am here. Ask me what was seen, read or said, such as: where did I leave the mug?"),
             ("Thank you very much", "You are welcome."), ("you are clever", "You are welcome."), ("Good night", "Goodbye."),
-            ("Okay", "All right."), ("never mind", "All right."),
+            ("Okay", "All right."), ("never mind", "All right."), ("right you are", "All right."),
         ):  # fmt: skip
             assert put(empty, kit, said).answer == back
         assert put(empty, kit, "What are you?").answer.startswith("I am edgemem")
+        assert "edgemem doctor" in put(empty, kit, "How is the battery?").answer
         clock = put(empty, kit, "What day is it today?", now_us=from_iso("2026-05-04T10:20:31Z"))
         assert (clock.status, clock.answer) == ("abstained", "It is 10:20 on Monday, 2026-05-04.")
         assert put(empty, kit, "When did you start recording?").answer == "This memory is empty."

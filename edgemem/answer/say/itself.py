@@ -14,6 +14,7 @@ from edgemem.clock import to_local
 from edgemem.records import US
 
 _ASK = "Ask me what was seen, read or said, such as: where did I leave the mug?"
+_DEVICE = "I answer from what was recorded: edgemem memory stats tells how full the memory is, edgemem doctor how the device is."
 _GREETINGS = ("Hello.", "I am here.")
 _ITSELF = "I am edgemem: I keep what this camera saw, what could be read and what was said, and answer from that alone. I can be wrong."
 
@@ -25,6 +26,7 @@ def without_looking(s: Session) -> Reply | None:
     told = {
         "nothing": f"{back} {_ASK}" if back in _GREETINGS else back,
         "itself": f"{_ITSELF} {_ASK}",
+        "device": _DEVICE,
         "clock": f"It is {now:%H:%M on %A, %Y-%m-%d}.",
     }
     return base.abstain(told[s.parsed.about]) if s.parsed.about in told else None

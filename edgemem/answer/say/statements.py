@@ -143,7 +143,7 @@ def signs(s: Session, pool: Pool) -> Reply | None:
     p = s.parsed
     asked, (from_us, to_us) = {singular(word) for word in (*p.words, *words(p.target))} - ORDINALS.keys(), window_of(s)
     several = asked & _SIGNS and (p.ordinal or singular(p.target) != p.target)
-    figures = p.target in _NUMBERS and (p.verb in SEEING | WRITING | {"read"} or _asks_of_any(p))
+    figures = p.target in _NUMBERS and (p.hint == "read" or p.kind == "list" or p.verb in SEEING | WRITING or _asks_of_any(p))
     lettering = (p.target in _LETTERING or figures) and p.kind in _OF_ALL and p.verb not in _SENT
     every = p.verb in {"read", "write"} and p.hint == "read" and p.kind in _OF_ALL - {"yes_no"} and not (p.target or p.person or p.place)
     whether = p.kind == "yes_no"

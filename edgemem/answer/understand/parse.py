@@ -59,7 +59,7 @@ def _addressed(plain: str, body: str) -> Parsed | None:
     """What is said to edgemem and asks for nothing that was: "good morning", "are you sure"; or for what is there now."""
     now = TimeRef(said="now", last_s=_NOW_S)
     body = pattern("BETWEEN_WORDS").sub("", body).strip() or body
-    for asked in _begins(body):
+    for asked in dict.fromkeys((*_begins(body), *_begins(without_lead(body)))):
         if pattern("IN_VIEW").fullmatch(asked):
             return Parsed(kind="what", text=plain, verb="see", hint="seen", time=now)
         about = next((name for name, form in patterns("ABOUT") if form.fullmatch(asked)), "")
