@@ -64,7 +64,7 @@ class _Wording(Record, frozen=True):
 def read(question: str, before: str, models: Models) -> Parsed:
     """What is asked: by rules, and by the model where the settings say so. Raises UsageError when nothing is asked."""
     parsed = understand(question, understand(before) if before else None)
-    if not models.reads(parsed.language):
+    if parsed.about or not models.reads(parsed.language):  # a greeting has nothing that a model could fill in
         return parsed
     try:
         return _translated(question, models) if parsed.language != "en" else _filled(parsed, models)

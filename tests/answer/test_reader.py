@@ -41,6 +41,7 @@ def filled(question: str, **values: Any) -> Parsed:
         ("other_languages", "Where is my red mug?", ""),
         ("always", "Where is my red mug?", "read_question"),
         ("always", GERMAN, "translate_question"),
+        ("always", "Good morning!", ""),
     ],
 )
 def test_which_questions_the_model_reads(reads: Any, question: str, task: str) -> None:
