@@ -24,7 +24,7 @@ from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
 from edgemem.answer.tools_graph import shown_name
 from edgemem.answer.understand import words as of_words
 from edgemem.answer.understand.lexicon import CARRIERS, pairs_of
-from edgemem.answer.understand.words import best_word, content_words, line_of, numbered, root, similar_texts, singular, squeeze
+from edgemem.answer.understand.words import best_word, content_words, line_of, numbered, root, similar_texts, squeeze
 from edgemem.errors import EngineError
 from edgemem.infer.labels import nouns
 from edgemem.infer.roles import TextEmbedder
@@ -335,5 +335,5 @@ def held_shares(wanted: Sequence[str], texts: Sequence[str], around: Sequence[st
 def _is_reading(phrase: str, reading: Evidence) -> bool:
     """The phrase names the text itself: it has a figure in it, two words or more, or is most of what stands there."""
     named, letters = content_words(phrase), "".join(content_words(phrase))
-    most = 2 * len(squeeze(letters)) >= len(squeeze(reading.text)) and singular(phrase) == phrase  # "any tools" asks for no sign TOOLS
+    most = 2 * len(squeeze(letters)) >= len(squeeze(reading.text))
     return len(letters) >= 3 and (len(named) > 1 or any(map(str.isdigit, phrase)) or most)

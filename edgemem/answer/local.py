@@ -37,14 +37,14 @@ class LocalPlanner(Thinking):
     def refuse(self, session: Session) -> Reply | None:
         """What is said without looking: to an empty memory, another language, half a question."""
         p = session.parsed
-        if (unasked := itself.without_looking(session)) is not None:
+        if not (p.second or session.question.options) and (unasked := itself.without_looking(session)) is not None:
             return unasked
         if session.empty:
             return abstain("This memory is empty.", "nothing was recorded up to the time of the question")
         if p.language != "en":
             told = f"I understand English questions only; this one seems to be {languages.NAMES[p.language]}."
             return abstain(told, "a language model that is configured puts it into English (models.read_questions)", unverified=(p.text,))
-        if p.follows and followup.names_nothing(p, p.words) and not session.question.options:
+        if p.follows and followup.names_nothing(p, p.words) and not (session.question.options or (p.about and p.second)):
             return abstain("I do not know what this goes on about; name it, or ask with --session last.", unverified=(p.text,))
         return None
 
@@ -79,8 +79,8 @@ def with_second(told: Reply, also: Reply, second: str) -> Reply:
 def reply(s: Session) -> Plan:
     """The whole way of one question."""
     p = s.parsed
-    if p.about:
-        return (yield from itself.of_recording(s))
+    if p.about and not s.question.options:
+        return itself.without_looking(s) or (yield from itself.of_recording(s))
     if p.command and not s.question.options:  # "pick the animal that I saw"
         again = None if statements.carried_out(p.command) else (yield from _again(s))
         return statements.refuse(s, again)

@@ -32,7 +32,6 @@ ABOUT = {
     "recording": (
         "When did you start recording?", "how long have you been on", "How much have you got so far?", "is it recording this very minute",
         "are you on right now?", "How long is the recording?", "when did you begin watching today i forgot to look",
-        "how many pictures have you taken",
     ),
     "itself": (
         "What are you?", "what can you do", "how does this work", "Help!", "do you ever get things wrong", "what is your name",
@@ -50,6 +49,10 @@ ABOUT = {
         "ok, where is the mug", "good, and the flight number?", "thanks to whom did I get the mug?",
         "morning coffee",
         "what can you tell me about the dog", "are you sure that I saw the mug?", "today?", "here?", "where?", "test tube",
+        "what do you think I saw first", "do you know the people i saw", "what kind of things can i eat", "what is this i saw at 8:05",
+        "you are good at finding things where was the ferret", "how much juice is there in the pitcher", "is the card empty",
+        "what can you see",
+        "did anyone mention the morning", "how many memory cards are there", "do you mind telling me which gate I need",
         "my name?", "when did you see the camera", "show me the mug",
     ),
 }  # fmt: skip
@@ -58,6 +61,20 @@ ABOUT = {
 @pytest.mark.parametrize(("about", "asked"), [(about, asked) for about, wordings in ABOUT.items() for asked in wordings])
 def test_what_is_said_to_edgemem_itself(about: str, asked: str) -> None:
     assert understand(asked).about == about
+
+
+def test_long_courtesy_is_read_in_linear_time() -> None:
+    for one in ("all right ", "well and ", "no thank you ", "it is kind of you ", "wait a minute "):
+        assert understand(one * 30).about == "nothing"
+        assert understand(one * 30 + "where is the owl").about == ""
+
+
+def test_of_the_question_before_it_is_no_clock_and_no_recording() -> None:
+    film = understand("When is the meeting with Anna?")
+    for asked in ("what time is it?", "is it on?", "when did it start?", "what date"):
+        assert understand(asked, film).about == "", asked
+    assert understand("what time is it", understand("good morning")).about == "clock"
+    assert understand("How long have you been on?", film).about == "recording"
 
 
 def test_what_is_in_view_now_is_asked_of_the_newest_half_minute() -> None:
@@ -93,6 +110,20 @@ def test_greetings_and_what_it_is_need_no_memory(tmp_path: Path, kit: AnswerKit)
         clock = put(empty, kit, "What day is it today?", now_us=from_iso("2026-05-04T10:20:31Z"))
         assert (clock.status, clock.answer) == ("abstained", "It is 10:20 on Monday, 2026-05-04.")
         assert put(empty, kit, "When did you start recording?").answer == "This memory is empty."
+
+
+def test_with_a_second_question_the_greeting_is_not_all(view: View, kit: AnswerKit) -> None:
+    told = put(view, kit, "How are you? Where is the cat?")
+    assert (told.status, told.evidence) == ("answered", put(view, kit, "Where is the cat?").evidence)
+    clock = put(view, kit, "What time is it? Where is the cat?")
+    assert (clock.answer[:6], "cat" in clock.answer) == ("It is ", True)
+
+
+def test_with_options_one_of_them_is_chosen(view: View, kit: AnswerKit) -> None:
+    question = Question(
+        text="What is this?", options=("a cat", "a helicopter"), asked_us=START_US + 600 * US, as_of_us=START_US + 600 * US, tz="UTC"
+    )
+    assert ask(view, question, kit)[0].option == 0
 
 
 def test_from_when_to_when_the_memory_reaches(view: View, kit: AnswerKit) -> None:

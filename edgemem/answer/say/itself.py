@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from edgemem.answer.compose import span_text, time_text
@@ -16,6 +18,7 @@ from edgemem.records import US
 _ASK = "Ask me what was seen, read or said, such as: where did I leave the mug?"
 _DEVICE = "I answer from what was recorded: edgemem memory stats tells how full the memory is, edgemem doctor how the device is."
 _GREETINGS = ("Hello.", "I am here.")
+_NOTHING_BEFORE = "I do not know what this goes on about; name it, or ask with --session last."
 _ITSELF = "I am edgemem: I keep what this camera saw, what could be read and what was said, and answer from that alone. I can be wrong."
 
 
@@ -28,6 +31,7 @@ def without_looking(s: Session) -> Reply | None:
         "itself": f"{_ITSELF} {_ASK}",
         "device": _DEVICE,
         "clock": f"It is {now:%H:%M on %A, %Y-%m-%d}.",
+        "told": _NOTHING_BEFORE,
     }
     return base.abstain(told[s.parsed.about]) if s.parsed.about in told else None
 
@@ -45,4 +49,5 @@ def of_recording(s: Session) -> Plan:
         )
     length = span_text((last.t1_us - first.t0_us) / US)
     begun, ended = (time_text(t_us, s.question.tz) for t_us in (first.t0_us, last.t1_us))
-    return base.answered(f"I remember from {begun} to {ended}, {length}.", 0.9, base.cite(ends))
+    now = " Whether it records just now I cannot tell." if re.match(r"(?:is|are)\b", s.parsed.text) else ""
+    return base.answered(f"I remember from {begun} to {ended}, {length}.{now}", 0.9, base.cite(ends))

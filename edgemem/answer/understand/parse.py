@@ -40,7 +40,7 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
     plain, quote = take_quote(plain)
     plain, second = two_questions(plain)
     body = without_greeting(plain.rstrip(" ?!."))
-    parsed = _addressed(plain, body) or _command(text, plain, body) or _parsed(text, plain, without_lead(body), quote)
+    parsed = _addressed(plain, body, before) or _command(text, plain, body) or _parsed(text, plain, without_lead(body), quote)
     bare = parsed.anchors != () and all(one in ORDINALS for one in parsed.anchors)  # "how long between the first and the second?"
     parsed = msgspec.structs.replace(parsed, follows=parsed.follows or bare or points_back(parsed))
     parsed = followed(parsed, before) if before is not None and parsed.follows else parsed
@@ -55,29 +55,42 @@ _EMPTY = lexicon.STOP - lexicon.PRONOUNS - lexicon.PLACE_ADVERBS - lexicon.PREPO
 """Words that say nothing alone."""
 
 
-def _addressed(plain: str, body: str) -> Parsed | None:
+def _addressed(plain: str, body: str, before: Parsed | None) -> Parsed | None:
     """What is said to edgemem and asks for nothing that was: "good morning", "are you sure"; or for what is there now."""
     now = TimeRef(said="now", last_s=_NOW_S)
     body = pattern("BETWEEN_WORDS").sub("", body).strip() or body
+    of_before = before is not None and not before.about and pattern("OF_BEFORE").search(body)  # "what time is it", of a meeting
     for asked in dict.fromkeys((*_begins(body), *_begins(without_lead(body)))):
         if pattern("IN_VIEW").fullmatch(asked):
             return Parsed(kind="what", text=plain, verb="see", hint="seen", time=now)
         about = next((name for name, form in patterns("ABOUT") if form.fullmatch(asked)), "")
+        if about in {"clock", "recording", "device"} and of_before:
+            return None
         if about and (about not in {"told", "clock"} or len(asked) == len(body)):  # "what day is it I meet Anna"
             time = now if about == "here" else None
             return Parsed(kind="other", text=plain, about=cast("About", about), time=time, follows=about == "told")
-    courteous, begins = pattern("COURTESY_ONLY"), _begins(plain)
+    begins = _begins(plain)
     asks = any(pattern(name).search(plain) for name in ("EMBEDDED", "INVERTED", "WANTED")) or "?" in plain
-    said = courteous.fullmatch(next(begins)) or (not asks and any(map(courteous.fullmatch, begins)))
+    said = _is_courtesy(next(begins)) or (not asks and any(map(_is_courtesy, begins)))
     empty = set(tokens_of(plain)) <= _EMPTY and not (pattern("ASKING").match(body) or goes_on(plain) or take_time(plain)[0])
     return Parsed(kind="other", text=plain, about="nothing") if said or empty else None
 
 
+def _is_courtesy(text: str) -> bool:
+    """Nothing else is said than "thanks", "never mind" and the like, one after the other."""
+    while text and (match := pattern("COURTEOUS").match(text)):
+        text = text[match.end() :]
+    return not text
+
+
 def _begins(text: str) -> Iterator[str]:
-    """The text, and what stands in it before somebody goes on without a stop: "where am i i seem to be lost"."""
+    """The text, and what stands in it before somebody goes on without a stop and asks no more: "where am i i seem to be lost"."""
     yield text
-    begins = (text[: match.start()] for match in pattern("GOES_ON").finditer(text))
-    yield from (begin for begin in begins if begin.count(" ") > 1)
+    for match in pattern("GOES_ON").finditer(text):
+        begin, rest = text[: match.start()], text[match.end() :]
+        asks = any(pattern(name).search(rest) for name in ("EMBEDDED", "INVERTED", "SEEN")) or take_time(rest)[0]
+        if begin.count(" ") > 1 and not asks:
+            yield begin
 
 
 def _command(raw: str, plain: str, body: str) -> Parsed | None:

@@ -199,13 +199,13 @@ def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: View) -> 
     if ref.first is None:
         start, end = PARTS[ref.part or "morning"]
         spans = (TimeSpan(from_us=_local_us(d, tz, start * 3600), to_us=_local_us(d, tz, end * 3600) - 1) for d in days)
-        ahead = _local_us(days[-1], tz, start * 3600) > now  # "tonight", asked in the morning
+        ahead = bool(days) and _local_us(days[-1], tz, start * 3600) > now  # "tonight", asked in the morning
         return next(
             (s for s in spans if _covered(view, s)), _TO_COME if ahead else TimeSpan(problem=f'Nothing was recorded in "{ref.said}".')
         )
     for later_s, day in product((0, _DAY_S // 2) if ref.first.half_day else (0,), days):
         span = _clock_span(ref, day, later_s, tz)
-        if later_s and _local_us(day, tz, ref.first.day_s + later_s) > now:  # "before eight", asked at nine in the morning
+        if later_s and now < _local_us(day, tz, _DAY_S / 2):  # "before eight", asked at nine in the morning, is not eight pm
             continue
         if span and _covered(view, span):
             return msgspec.structs.replace(span, notes=(f'"{ref.said}" is read as pm',) if later_s else ())
