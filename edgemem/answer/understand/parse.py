@@ -87,7 +87,7 @@ def _begins(text: str) -> Iterator[str]:
     """The text, and what stands in it before somebody goes on without a stop and asks no more: "where am i i seem to be lost"."""
     yield text
     for match in pattern("GOES_ON").finditer(text):
-        begin, rest = text[: match.start()], text[match.end() :]
+        begin, rest = text[: match.start()], re.sub(r"^(?:if|when) ", "", text[match.end() :])
         asks = any(pattern(name).search(rest) for name in ("EMBEDDED", "INVERTED", "SEEN")) or take_time(rest)[0]
         if begin.count(" ") > 1 and not asks:
             yield begin
