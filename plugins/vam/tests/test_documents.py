@@ -107,7 +107,7 @@ def test_what_was_only_heard_is_summarised_and_proved_by_the_words(vam: SimpleNa
     minute = {"min_time": 0, "max_time": 60, "time_mode": "relative", "granularity_seconds": 60, "prompt": "all"}
     chat = vam.Chat({"router": [{"type": "tool", "name": "summarize", "args": minute}], "summary_writer": ["About a password."]})
     with View.open(directory) as view:
-        answer, _ = vam.put(view, "summarise the first minute", vam.kit(chat))
+        answer, _ = vam.put(view, "summarise what was said", vam.kit(chat))
     assert (answer.status, answer.answer) == ("answered", "About a password."), "seconds count from the first word"
     assert [(evidence.channel, evidence.text) for evidence in answer.evidence] == [("speech", said)]
 
