@@ -887,6 +887,8 @@ def test_the_signs_themselves_in_their_order() -> None:
         assert told(more).evidence != all_of_them, more
     were_any = told("Were there any signs?")
     assert (were_any.evidence, were_any.text[:5]) == (all_of_them, "Yes: ")
+    for less in ("Were there any signs in the kitchen?", "Did I not see any signs?", "Did Anna see any signs?", "Were the signs in view?"):
+        assert told(less).evidence != all_of_them, less
     words = ["GATE", "COFFEE", "EXIT", "HOTEL", "BAKERY", "PLUMBING", "MUSEUM", "STATION", "PHARMACY", "CINEMA", "SWIMMING"]
     many = put("Which notices did I pass?", Pool(candidates=tuple(sign(30 * n, word) for n, word in enumerate(words))))
     assert [word for word in words if word in many.text] == words[:10], "of eleven ten are told"
