@@ -45,7 +45,7 @@ class LocalPlanner(Thinking):
             told = f"I understand English questions only; this one seems to be {languages.NAMES[p.language]}."
             return abstain(told, "a language model that is configured puts it into English (models.read_questions)", unverified=(p.text,))
         if p.follows and followup.names_nothing(p, p.words) and not (session.question.options or (p.about and p.second)):
-            return abstain("I do not know what this goes on about; name it, or ask with --session last.", unverified=(p.text,))
+            return abstain(itself.NOTHING_BEFORE, unverified=(p.text,))
         return None
 
     def think(self, session: Session) -> Thought:
@@ -203,7 +203,9 @@ def _free(s: Session, pool: Pool) -> Plan:
         return (yield from order.neighbours(s))
     if not stated and p.hint == "read" and (near := (yield from pictures.read_near(s))) is not None:
         return near
-    named = p.things or p.person or p.quote or p.kind in {"when", "how_many", "how_long"}
+    beside_it = "," in p.question and not any(lead.recognised for lead in pool.leads)  # "sum up 8:02 to 8:03, my memory is like sawdust"
+    summed = p.kind == "summary" and p.time and beside_it
+    named = not summed and (p.things or p.person or p.quote or p.kind in {"when", "how_many", "how_long"})
     unread = p.kind in {"where", "yes_no"} and not set(p.words) <= ASKING_VERBS  # words for a thing that no slot took
     done = p.predicate and p.verb not in SEEING | (HAVING - MOVING)  # "what did I drink" asks for more than what was there
     doing = p.predicate == "doing" and p.time is not None  # "what was I doing at 10:02": what was there
@@ -223,6 +225,8 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
     if p.kind == "which" and not (p.form or p.anchors) and pictures.is_listed(p):
         return pictures.each_of(s, pool)
     lead, window = max(pool.leads, key=lambda one: shown(p, one), default=Lead(phrase=p.target or p.person)), window_of(s)
+    if p.kind == "how_many":  # "how many eggs has the hen laid" counts eggs
+        lead = next((one for one in pool.leads if f"how many {one.phrase}" in p.text), lead)
     if p.anchors and p.things and p.kind != "yes_no":
         place = yield from order.relate(s)
         if place.missing is not None and not words:

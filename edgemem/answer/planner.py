@@ -98,8 +98,8 @@ def ask(
     def reads(text: str, before: str = question.text) -> tuple[Parsed, TimeSpan]:
         return _understood(view, msgspec.structs.replace(question, text=text), before, reader)
 
-    own = lambda: reads(question.text, before)  # noqa: E731
-    session = Session(question, own, reads, before, empty=empty, picture=view.picture, caps=kit.caps)
+    understood = lambda: reads(question.text, before)  # noqa: E731
+    session = Session(question, understood, reads, before, empty=empty, picture=view.picture, caps=kit.caps)
     with kit.models.answering(session):
         reply = _run(view, session, kit, watch or (lambda _planner, _step: None))
         reply = worded(reply, session, reader)

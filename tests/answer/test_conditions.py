@@ -551,6 +551,8 @@ def test_a_long_summary_keeps_room_for_what_was_heard() -> None:
         ("Was the bus going to the station?", "BUS 92 to Paris", ""),
         ("Was the discount 30 percent?", "SALE 40% OFF", "No"),
         ("Was the discount 40%?", "SALE 40% OFF", "Yes"),
+        ("Is 5 euros for a coffee too expensive?", "COFFEE 5 EUR", ""),
+        ("Is 5 EUR a fair price for the coffee?", "COFFEE 5 EUR", ""),
     ],
 )
 def test_words_deny_another_number_or_colour_and_settle_a_comparison(question: str, text: str, said: str) -> None:

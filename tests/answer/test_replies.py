@@ -279,6 +279,8 @@ def test_each_of_several_things_is_told_and_checked() -> None:
     assert asked(mug, cup, kind="what").text.startswith(f"I saw the mug {at(10)}.")
     oldest = asked(mug, msgspec.structs.replace(cup, phrase="oldest cup"), things=("mug", "oldest cup"))
     assert (oldest.status, oldest.unverified) == ("abstained", ("oldest",))
+    sign = msgspec.structs.replace(cup, phrase="sign")
+    assert asked(mug, sign, things=("mug", "sign")).text == f"Yes: I saw the mug {at(10)}.", "what carries it is no second thing"
 
 
 def test_more_than_once_is_proved_by_two_appearances() -> None:

@@ -18,7 +18,7 @@ from edgemem.records import US
 _ASK = "Ask me what was seen, read or said, such as: where did I leave the mug?"
 _DEVICE = "I answer from what was recorded: edgemem memory stats tells how full the memory is, edgemem doctor how the device is."
 _GREETINGS = ("Hello.", "I am here.")
-_NOTHING_BEFORE = "I do not know what this goes on about; name it, or ask with --session last."
+NOTHING_BEFORE = "I do not know what this goes on about; name it, or ask with --session last."
 _ITSELF = "I am edgemem: I keep what this camera saw, what could be read and what was said, and answer from that alone. I can be wrong."
 
 
@@ -31,7 +31,7 @@ def without_looking(s: Session) -> Reply | None:
         "itself": f"{_ITSELF} {_ASK}",
         "device": _DEVICE,
         "clock": f"It is {now:%H:%M on %A, %Y-%m-%d}.",
-        "told": _NOTHING_BEFORE,
+        "told": NOTHING_BEFORE,
     }
     return base.abstain(told[s.parsed.about]) if s.parsed.about in told else None
 

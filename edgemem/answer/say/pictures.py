@@ -40,7 +40,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     """The kind of question decides what is said of the thing's appearances."""
     p, tracks = s.parsed, base.tracks_of(s.parsed, lead)
     next_ = {"after": 1, "before": -1}.get(p.relation, 0) * (bool(p.anchors) and p.kind in base.OF_A_KIND)  # "what came after the dog"
-    there = yield from _placed(s, tracks)
+    there = yield from _placed(s, lead, tracks)
     named = list(pool.leads if p.kind == "yes_no" else pool.leads[: p.kind == "what"])  # "a cat and a dog", "what mileage has the car"
     named = [one for one in named if p.kind != "yes_no" or not re.search(r"\bor\b", p.question) or is_shown(p, one)]
     chosen = base.pick(tracks, p.ordinal or next_) or base.picked(lead)
@@ -65,11 +65,9 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     if p.counts == "at_once" and (tally := (yield from _tally(s, lead.phrase))).count > 1:
         text = f"{tally.count} {lead.phrase} at once, {at(tally.evidence[0], s.question.tz)}."
         return base.answered(text, 0.6 * tally.confidence, base.cite(tally.evidence))
+    named = [one for one in named if singular(one.phrase) not in CARRIERS]  # "a sign for bus 60" is one
     if p.kind == "yes_no" and len(named) > 1 and not p.negated:
-        each = [base.picked(one) for one in named]
-        text = listed(_seen(s, one, track) for one, track in zip(named, each, strict=True))
-        said = "No" if any(_is_excluded(p, one) for one in named) else "Yes"
-        return base.answered(f"{said}: {text}.", min(shown(p, one) for one in named), base.cite(each))
+        return _all_seen(s, named)
     look = {"where": _where, "colour": _colour}.get("colour" if p.form == "colour" else p.kind)
     text = (yield from look(s, lead, at_time)) if look else _plain(s, lead, tracks, at_time)
     if not text:
@@ -86,6 +84,14 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     sure *= (SHARES["how_long"] if longest else 1.0) / (1 + len(by) + len(elsewhere))
     sure *= at_time.score / base.best_score(lead) if p.kind in base.OF_A_KIND else 1.0  # another of its kind than the best one
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *done, *by, *qualities))
+
+
+def _all_seen(s: Session, named: Sequence[Lead]) -> Reply:
+    """Several things of one question: a yes with each of them, as sure as the least sure."""
+    each = [base.picked(one) for one in named]
+    text = listed(_seen(s, one, track) for one, track in zip(named, each, strict=True))
+    said = "No" if any(_is_excluded(s.parsed, one) for one in named) else "Yes"
+    return base.answered(f"{said}: {text}.", min(shown(s.parsed, one) for one in named), base.cite(each))
 
 
 def _longest(p: Parsed, tracks: Sequence[Episode]) -> Episode | None:
@@ -172,9 +178,10 @@ def _unseen(p: Parsed, lead: Lead, chosen: Episode) -> list[str]:
     return [*said, number] if many else said
 
 
-def _placed(s: Session, tracks: list[Episode]) -> Steps[list[Episode]]:
+def _placed(s: Session, lead: Lead, tracks: list[Episode]) -> Steps[list[Episode]]:
     """The appearances that were in the place that the question names; without a place all."""
     place, there = phrases.noun_phrase(s.parsed.place), []
+    place = "" if place == lead.phrase else place  # "how often did I come up to the tyre"
     for track in tracks[:8] if place else ():
         there += [track] if (yield from _is_beside(s, place, track)) else []
     return there if place else tracks

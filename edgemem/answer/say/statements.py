@@ -147,9 +147,7 @@ def signs(s: Session, pool: Pool) -> Reply | None:
     lettering = (p.target in _LETTERING or figures) and p.kind in _OF_ALL and p.verb not in _SENT
     every = p.verb in {"read", "write"} and p.hint == "read" and p.kind in _OF_ALL - {"yes_no"} and not (p.target or p.person or p.place)
     whether = p.kind == "yes_no"
-    beside = (
-        {word for word in asked if VERBS.get(word) in SEEING} if whether else VERBS.keys() | ASKING_VERBS
-    )  # not "any signs about parking"
+    beside = {form for form, base in VERBS.items() if not whether or base in SEEING} | ASKING_VERBS  # not "any signs about parking"
     if not (several or lettering or every) or not asked <= _TEXTS | beside or (whether and not _asks_of_any(p)):
         return None
     now = Query(text="", from_us=from_us, to_us=to_us)

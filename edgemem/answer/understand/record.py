@@ -27,8 +27,7 @@ Hint = Literal["none", "seen", "read", "said"]
 Relation = Literal["", "before", "after", "between", "while", "side"]
 About = Literal["", "nothing", "told", "clock", "recording", "itself", "device", "here"]
 """What a text is about that asks for nothing that was seen, read or said: nothing ("good morning"), the answer before ("are you sure"), the
-time of day, the recording as a whole, edgemem itself, how its
-device is, the place where one is now.
+time of day, the recording as a whole, edgemem itself, how its device is, the place where one is now.
 """
 
 
