@@ -139,6 +139,8 @@ def test_things_in_one_picture_are_counted_near_the_point() -> None:
     assert (found.text, found.confidence, found.evidence) == (f"3 mug at once, {at(51)}.", 0.3, ("m51000000",))
     single = shown(lead(episode(10)), lambda _: Tally(count=1, confidence=0.9, evidence=(evidence(70),)), kind="how_many", counts="at_once")
     assert single.text.startswith("1 time"), "one box is no count"
+    two = shown(lead(episode(10)), lambda _: Tally(count=2, confidence=0.9, evidence=(evidence(70),)), kind="how_many", counts="at_once")
+    assert two.text.startswith("2 mug at once, "), "two are several"
     refused = shown(lead(episode(10)), lambda _: Refused(why="no"), kind="how_many", counts="at_once")
     assert refused.text.startswith("1 time")
     name = run(pictures._tally(session(), "x" * 300), lambda _: Tally())[1][0].name
