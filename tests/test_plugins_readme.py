@@ -75,5 +75,5 @@ def test_the_plugin_that_the_tool_writes_works(tmp_path: Path, home: Path) -> No
     for number, brightness in enumerate((200, 2, 120)):
         Image.new("RGB", (320, 240), (brightness,) * 3).save(tmp_path / f"pictures/{number}.png")
     source, memory = str(tmp_path / "pictures"), str(tmp_path / "memory")
-    said = run("-m", "edgemem.cli.main", "ingest", source, "--memory", memory, "--recipe", "dusk", "--plugins-dir", str(root), "--json")
+    said = run("-m", "edgemem", "ingest", source, "--memory", memory, "--recipe", "dusk", "--plugins-dir", str(root), "--json")
     assert json.loads(said)["dropped"] == {"dusk": 1}

@@ -142,7 +142,3 @@ def program() -> None:
                 sys.stderr.flush()
             os._exit(int(ended.code or 0))
         raise
-
-
-if __name__ == "__main__":
-    program()

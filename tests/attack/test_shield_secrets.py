@@ -201,7 +201,7 @@ def test_a_tpms_password_is_told_on_its_input_alone(auth, arguments, given_, fai
     file.write_text(f'[store]\nkey_tpm = "0x81010001"\nkey_tpm_auth = "{auth}"\n', encoding="utf-8")
     environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": ":".join(sys.path)}
     done = subprocess.run(
-        [sys.executable, "-m", "edgemem.cli.main", "doctor", "--config", str(file)],
+        [sys.executable, "-m", "edgemem", "doctor", "--config", str(file)],
         capture_output=True,
         text=True,
         check=False,

@@ -21,7 +21,7 @@ from edgemem.remember.store import NewDocument, NewMoment, Store
 from edgemem.remember.view import View
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-CLI = (sys.executable, "-m", "edgemem.cli.main")
+CLI = (sys.executable, "-m", "edgemem")
 
 
 def fill(directory):

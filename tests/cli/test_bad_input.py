@@ -286,7 +286,7 @@ def test_a_full_disk_ends_with_one_line_and_keeps_what_was_committed(run: Run, r
 
 def test_an_interrupted_ingest_commits_and_goes_on_later(recipe: str, run: Run, tmp_path: Path) -> None:
     film, memory = video(tmp_path / "long.mp4", 1200), tmp_path / "m"
-    command = [sys.executable, "-m", "edgemem.cli.main", "ingest", str(film), "--memory", str(memory), "--recipe", recipe]
+    command = [sys.executable, "-m", "edgemem", "ingest", str(film), "--memory", str(memory), "--recipe", recipe]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         for _ in range(600):
             if process.poll() is not None or (memory / "memory.db").exists():

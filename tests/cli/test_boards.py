@@ -12,7 +12,7 @@ TREES = Path(__file__).parent.parent / "device" / "boards"
 
 
 def run(*arguments: str, **variables: str) -> str:
-    command = [sys.executable, "-m", "edgemem.cli.main", *arguments]
+    command = [sys.executable, "-m", "edgemem", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **variables})
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -86,7 +86,7 @@ def test_an_interruption_takes_no_further_source(recipe: str, folders: list[Path
     many = sorted(folders[0].iterdir())
     for number in range(len(many), 4000):
         (folders[0] / f"{number}.png").hardlink_to(many[number % len(many)])
-    command = [sys.executable, "-m", "edgemem.cli.main", "ingest", *folders, "--memory", tmp_path / "m", "--recipe", recipe, "--json"]
+    command = [sys.executable, "-m", "edgemem", "ingest", *folders, "--memory", tmp_path / "m", "--recipe", recipe, "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not (tmp_path / "m" / "memory.db").exists():
             time.sleep(0.02)
@@ -103,7 +103,7 @@ def on_a_terminal(*arguments: object) -> str:
     """What a command prints on stderr where that is a terminal."""
     controller, terminal = pty.openpty()
     subprocess.run(
-        [sys.executable, "-m", "edgemem.cli.main", *map(str, arguments)], stderr=terminal, stdout=subprocess.DEVNULL, check=True, timeout=60
+        [sys.executable, "-m", "edgemem", *map(str, arguments)], stderr=terminal, stdout=subprocess.DEVNULL, check=True, timeout=60
     )
     os.close(terminal)
     return read(controller)

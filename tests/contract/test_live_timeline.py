@@ -23,7 +23,7 @@ from edgemem.isolation import run_thread
 from edgemem.records import US, Entity, Segment, Utterance
 
 PLUGIN = Path(__file__).parent / "live_timeline.py"
-PROGRAM = (sys.executable, "-m", "edgemem.cli.main")
+PROGRAM = (sys.executable, "-m", "edgemem")
 PUBLIC = {"edgemem.extend"}
 RECIPE = "rate_fps = 5.0\n[segment]\nuse = 'fixed_window'\nseconds = 2.0\n"
 

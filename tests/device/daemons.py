@@ -28,7 +28,7 @@ rate_fps = 5.0
 [segment]
 use = "fixed_window"
 """
-PROGRAM = (sys.executable, "-m", "edgemem.cli.main")
+PROGRAM = (sys.executable, "-m", "edgemem")
 
 
 def wait_until(what: Callable[[], object], seconds: float = 20.0) -> None:

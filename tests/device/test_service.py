@@ -30,7 +30,7 @@ def run(*command: object) -> subprocess.CompletedProcess[str]:
 def program(tmp_path: Path) -> Path:
     """An `edgemem` that is installed somewhere."""
     path = tmp_path / "edgemem"
-    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m edgemem.cli.main "$@"\n')
+    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m edgemem "$@"\n')
     path.chmod(0o755)
     return path
 

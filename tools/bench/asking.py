@@ -78,7 +78,7 @@ def daemon(folder: Path, url: str, *, seeing: bool) -> Iterator[Path]:
     settings = folder / "edgemem.toml"
     settings.write_text(f'[run]\nmemory = "{folder / "memory"}"\n[[run.sources]]\nsource = "{url}"\nstream = "bench"\n')
     with (folder / "said.txt").open("wb") as said:
-        process = subprocess.Popen([sys.executable, "-m", "edgemem.cli.main", "run", "--config", str(settings)], stderr=said)
+        process = subprocess.Popen([sys.executable, "-m", "edgemem", "run", "--config", str(settings)], stderr=said)
     try:
         while not status(folder / "memory", seeing=seeing):
             if process.poll() is not None:

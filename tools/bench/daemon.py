@@ -32,7 +32,7 @@ from edgemem.serve.client import call
 from edgemem.serve.messages import AgentStatus, StatusRequest
 
 _LIMIT_S = 120.0
-PROGRAM = (sys.executable, "-m", "edgemem.cli.main")
+PROGRAM = (sys.executable, "-m", "edgemem")
 
 
 @contextlib.contextmanager

@@ -120,7 +120,7 @@ def warm_ms(view: View, kit: AnswerKit, rounds: int) -> list[float]:
 
 def cold_ask_ms(memory: Path) -> float:
     """One `edgemem ask` in a separate process, best of three."""
-    command = [sys.executable, "-m", "edgemem.cli.main", "ask", "When did I see the tabby cat?", "--memory", str(memory), "--json"]
+    command = [sys.executable, "-m", "edgemem", "ask", "When did I see the tabby cat?", "--memory", str(memory), "--json"]
     times = []
     for _ in range(3):
         start = time.perf_counter()

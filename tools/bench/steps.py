@@ -116,7 +116,7 @@ def main() -> None:
 def remembered(memory: Path) -> Path:
     """A memory of the demo's clips, with the recipe `vam`."""
     for clip in clips(()):
-        command = [sys.executable, "-m", "edgemem.cli.main", "ingest", clip, "--memory", str(memory), "--recipe", "vam"]
+        command = [sys.executable, "-m", "edgemem", "ingest", clip, "--memory", str(memory), "--recipe", "vam"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return memory
 

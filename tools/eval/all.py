@@ -59,7 +59,7 @@ FURTHER = (
 WORDINGS = ("When did I last see the {}?", "Did I see a {}?", "Where is my {}?")
 OURS = Path(__file__).parent / "natural_set"
 CLAIMS = Path(__file__).parent / "claims_set"
-_CLI = [sys.executable, "-m", "edgemem.cli.main"]
+_CLI = [sys.executable, "-m", "edgemem"]
 
 
 def lifelog(home: Path, work: Path, seed: str) -> tuple[Path, Path]:

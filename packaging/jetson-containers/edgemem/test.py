@@ -31,7 +31,7 @@ def film(path: Path) -> None:
 
 def edgemem(*arguments: object) -> dict[str, object]:
     """The JSON object that a command prints."""
-    command = [sys.executable, "-m", "edgemem.cli.main", *map(str, arguments), "--json"]
+    command = [sys.executable, "-m", "edgemem", *map(str, arguments), "--json"]
     return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
 
 
