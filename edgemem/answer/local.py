@@ -23,6 +23,7 @@ from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed, asking, followup, forms, languages, phrases, relations
 from edgemem.answer.understand.lexicon import ASKING_VERBS, HAVING, MOVING, SAYING, SEEING, VERBS, WRITING, is_seeable
 from edgemem.answer.understand.record import Kind
+from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.weigh import fits_pictures, happened, is_seen, is_shown, is_stated, shown, stated, stated_prior, weights
 from edgemem.infer.phrase import COLOUR_WORDS
@@ -84,7 +85,7 @@ def reply(s: Session) -> Plan:
     if p.command and not s.question.options:  # "pick the animal that I saw"
         again = None if statements.carried_out(p.command) else (yield from _again(s))
         return statements.refuse(s, again)
-    return (yield from _again_in_words(s)) or (yield from _of_memory(s))
+    return (yield from _again_in_words(s)) or (yield from _changed(s)) or (yield from _of_memory(s))
 
 
 def _of_memory(s: Session) -> Plan:
@@ -93,7 +94,7 @@ def _of_memory(s: Session) -> Plan:
     pool = yield from everything(s)
     if p.asked is not None and pool.people and not s.span.problem and (known := (yield from people.relation(s))) is not None:
         return known if known.option is not None else choose.with_option(s, known)
-    words = statements.ranked(p, pool)
+    words = statements.ranked(s, pool)
     over = _is_over(s) and p.hint != "said"
     if s.span.problem and (over or not words or not is_stated(p, words[0][1])):
         return abstain(s.span.problem)
@@ -106,14 +107,43 @@ def _of_memory(s: Session) -> Plan:
 
 
 def _again_in_words(s: Session) -> Steps[Reply | None]:
-    """What words answered before, once more, where it is asked when that was or who said it: the answer tells both."""
-    if not (s.before and s.reads and pattern("OF_TOLD").fullmatch(s.parsed.text.rstrip(" ?!."))):
+    """What words answered before, once more, where it is asked when that was or who said it: the answer tells both. Or what they said the
+    time before that ("and before that?").
+    """
+    text = s.parsed.text.rstrip(" ?!.")
+    earlier = pattern("EARLIER").fullmatch(text) is not None
+    if not (s.before and s.reads and (earlier or pattern("OF_TOLD").fullmatch(text))):
         return None
-    question, read = msgspec.structs.replace(s.question, text=s.before), s.reads(s.before, "")
-    told = yield from reply(dataclasses.replace(s, question=question, understood=lambda: read, before=""))
+    question, (parsed, span) = msgspec.structs.replace(s.question, text=s.before), s.reads(s.before, "")
+
+    def ask(again: Parsed) -> Plan:
+        return reply(dataclasses.replace(s, question=question, understood=lambda: (again, span), before=""))
+
+    told = yield from ask(parsed)
     known = s.evidence()
     in_words = told.status == "answered" and all(known[id_].channel in {"speech", "text"} for id_ in told.evidence)
-    return told if in_words else None
+    if not (in_words and earlier):
+        return told if in_words else None
+    before = yield from ask(msgspec.structs.replace(parsed, ordinal=-2))
+    return before if before.evidence[:1] != told.evidence[:1] else None
+
+
+def _changed(s: Session) -> Steps[Reply | None]:
+    """What was told of a thing first in the time that is asked about and what last, where it is asked whether it changed; without a time
+    the last two of what was told. None where nothing tells of it.
+    """
+    p = s.parsed
+    if p.kind != "yes_no" or not pattern("CHANGED").search(p.question):
+        return None
+    left = {word for match in pattern("CHANGED").finditer(p.question) for word in match[0].split()}
+    plain = msgspec.structs.replace(
+        p, kind="what", predicate="", verb="", things=tuple(one for one in p.things if one not in left), time=None, ordinal=0,
+        words=tuple(word for word in p.words if word not in left), core=pattern("CHANGED").sub(" ", p.question),
+    )  # fmt: skip
+    asked = dataclasses.replace(s, understood=lambda: (plain, TimeSpan()))
+    found = statements.ranked(asked, (yield from everything(asked))) if plain.words else []
+    told = statements.versions(plain, found) if found and is_stated(plain, found[0][1]) else []
+    return statements.then_and_now(s, told) if told else None
 
 
 _MENTIONED = 6
@@ -175,6 +205,7 @@ def _unweighed(s: Session, pool: Pool) -> Steps[tuple[Reply | None, Pool]]:
     """
     p = s.parsed
     told = order.more_often(s, pool.leads) if len(pool.leads) == 2 and order.is_more(p) else statements.signs(s, pool)
+    told = told or statements.how_often(s, pool)
     over = happened(p) or pattern("CAME").search(p.question)
     placed = p.anchors and over and p.kind != "yes_no" and (p.relation in {"before", "after", "between"} or p.hint == "said")
     place = (yield from order.relate(s)) if placed and told is None else None
@@ -194,7 +225,7 @@ def _free(s: Session, pool: Pool) -> Plan:
     of_scene = not p.things or p.kind == "which" or p.verb in SEEING  # "what creature was I staring at", not "what did the dog eat"
     if p.relation == "while" and of_scene and p.hint in {"seen", "none"} and pattern("SPOKEN_OF").search(p.clause):
         return (yield from order.while_said(s))
-    words = statements.ranked(p, pool)
+    words = statements.ranked(s, pool)
     means = any(map(word_classes, p.words)) if p.words else stated_prior(p) > 0.5
     held = bool(p.words and words) and words[0][1].held > 0  # of what is in no dictionary only the word itself tells
     stated = bool(words) and is_stated(p, words[0][1]) and (means or held)

@@ -101,6 +101,8 @@ class Scene(ToolResult, frozen=True):
 
     sights: tuple[SeenName, ...] = ()
     readings: tuple[OcrReading, ...] = ()
+    recorded: tuple[tuple[int, int], ...] = ()
+    """From when to when each stream was recorded that an inspection met, in microseconds."""
 
 
 class Tally(ToolResult, frozen=True):
@@ -183,7 +185,8 @@ class InspectTool(BaseTool):
         sights = appeared(looks, low, high) if long else seen_at_once(looks)
         evidence = tuple(as_evidence(m, "frame", 1.0, describe_moment(seen.get(m.id, ()))) for m in chosen)
         read = tuple(made for moment in chosen if (made := reading(moment, seen.get(moment.id, ()))))
-        return Scene(evidence=evidence, sights=tuple(sights), readings=read)
+        met = [one for one in view.streams() if one.t0_us <= high and one.t1_us >= low and stream in {None, one.name}] if long else ()
+        return Scene(evidence=evidence, sights=tuple(sights), readings=read, recorded=tuple((one.t0_us, one.t1_us) for one in met))
 
 
 _NEAREST_US = 1800 * US

@@ -719,9 +719,14 @@ def test_names_that_are_longer_than_an_action_takes_are_cut() -> None:
 # ------------------------------------------------------------------------------------------------------------- words, and which of them
 
 
-def put(question: str, pool: Pool, brings: Callable[[Any], Any] = lambda _: Scene(), **span: Any) -> Reply:
+def asked(question: str, **span: Any) -> Session:
     s = session()
     s.__dict__["_read"] = (understand(question), msgspec.structs.replace(s.span, **span))
+    return s
+
+
+def put(question: str, pool: Pool, brings: Callable[[Any], Any] = lambda _: Scene(), **span: Any) -> Reply:
+    s = asked(question, **span)
     gathered = lambda action: pool if isinstance(action, Gather) else brings(action)  # noqa: E731
     made: Reply = run(local.reply(s), gathered)[0]
     return made
@@ -943,9 +948,45 @@ def test_two_sayings_are_told_where_they_differ() -> None:
 
 
 def test_words_are_ranked_and_of_two_alike_the_newer_first() -> None:
-    asked = understand("What did Anna say?")
     old, new, weak = heard("the key", 1, **SURE), heard("the key", 9, **SURE), heard("a key", 5, **VAGUE)
-    assert [one.t0_us // US for _, one in statements.ranked(asked, Pool(candidates=(weak, old, new)))] == [9, 1, 5]
+    assert [one.t0_us // US for _, one in statements.ranked(asked("What did Anna say?"), Pool(candidates=(weak, old, new)))] == [9, 1, 5]
+
+
+def test_what_was_told_again_counts_as_it_was_told_last_or_in_the_time_that_is_asked() -> None:
+    told = ((3, 1, 0.9), (4, 4000, 0.8), (5, 9000, 0.8))
+    cars = [heard(f"The car is on level {level}.", at_s, **{**SURE, "cosine": cosine}) for level, at_s, cosine in told]
+    others = (
+        heard("A van is on level 7.", 9500, **{**SURE, "held": 0.9}),
+        heard("The car, they say, was sold by Hanna years ago.", 9700, **{**SURE, "cosine": 0.2}),
+        msgspec.structs.replace(heard("The car is on level 6.", 9900, **SURE), channel="text"),
+    )
+    pool = Pool(candidates=(*cars, *others))
+
+    def first(question: str, **span: Any) -> str:
+        return statements.ranked(asked(question, **span), pool)[0][1].text.removeprefix("The car is on ")
+
+    assert first("Where is the car?") == "level 5."
+    assert first("Where was the car?", from_us=0, to_us=3 * US) == "level 3."
+    assert first("Where was the car?", from_us=3000 * US, to_us=5000 * US) == "level 4."
+    assert first("Where was the car?", from_us=5000 * US, to_us=6000 * US) == "level 5.", "told at no such time"
+    assert first("Where was the car first?") == "level 3."
+    assert first("Where was the car the second time?") == "level 4."
+    assert first("Where was the car the fifth time?") == "level 3.", "not told so often: the likeliest"
+    told = put("Where is the car?", pool)
+    assert told.text.startswith('On level 5: somebody said "The car is on level 5."')
+    assert told.text.endswith(
+        f'Before that: On level 4: somebody said "The car is on level 4." at {clock(4000)[0:0]}01:06:40 on 1970-01-01.'
+    )
+    assert "Before that" not in put("Where was the car today?", pool, from_us=0).text, "as it was then"
+    soon = Pool(candidates=(heard("The car is on level 3.", 100, **SURE), heard("The car is on level 4.", 3700, **SURE)))
+    assert "Before that" not in put("Where is the car?", soon).text, "within an hour"
+    same = Pool(candidates=(heard("The car is on level 3.", 100, **SURE), heard("the car is on level 3", 9000, **SURE)))
+    assert "Before that" not in put("Where is the car?", same).text, "the same words"
+
+
+def test_as_likely_words_that_are_not_alike_are_told_newest_first() -> None:
+    unlike = heard("Flight LH239, on time", 1, **SURE), heard("AF821 is a flight", 9000, **SURE)
+    assert [one.t0_us // US for _, one in statements.ranked(asked("Which flight?"), Pool(candidates=unlike))] == [9000, 1]
 
 
 @pytest.mark.parametrize(
@@ -1130,13 +1171,10 @@ def test_short_answers_stand_before_the_quote_unless_they_are_all_of_it() -> Non
     assert statements._statement(s, heard("Gate 18", 5, speaker="speaker 2")) == f'18: speaker 2 said "Gate 18" at {clock(5)}.'
     assert statements._statement(s, heard("18", 5, speaker="speaker 2")) == f'Speaker 2 said "18" at {clock(5)}.'
     assert statements.may_tell(understand("What did Anna say?"), heard("Anna", speaker="Ben"))
-    asked, pool = (
-        understand("What is the key?"),
-        Pool(candidates=(heard("a", 1, held=0.5, cosine=0.5), heard("b", 9, held=0.4999, cosine=0.5))),
-    )
-    assert [one.text for _, one in statements.ranked(asked, pool)] == ["b", "a"], "as likely to a thousandth: the newer"
+    of_key, pool = asked("What is the key?"), Pool(candidates=(heard("a", 1, held=0.5, cosine=0.5), heard("b", 9, held=0.4999, cosine=0.5)))
+    assert [one.text for _, one in statements.ranked(of_key, pool)] == ["b", "a"], "as likely to a thousandth: the newer"
     pool = Pool(candidates=(heard("a", 1, held=0.5, cosine=0.5), heard("b", 9, held=0.48, cosine=0.5)))
-    assert [one.text for _, one in statements.ranked(asked, pool)] == ["a", "b"]
+    assert [one.text for _, one in statements.ranked(of_key, pool)] == ["a", "b"]
 
 
 def test_when_it_was_in_view_the_longest() -> None:

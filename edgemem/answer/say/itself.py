@@ -19,6 +19,8 @@ _ASK = "Ask me what was seen, read or said, such as: where did I leave the mug?"
 _DEVICE = "I answer from what was recorded: edgemem memory stats tells how full the memory is, edgemem doctor how the device is."
 _GREETINGS = ("Hello.", "I am here.")
 NOTHING_BEFORE = "I do not know what this goes on about; name it, or ask with --session last."
+_RECORDINGS = 4
+"""So many are told one by one."""
 _ITSELF = "I am edgemem: I keep what this camera saw, what could be read and what was said, and answer from that alone. I can be wrong."
 
 
@@ -37,8 +39,13 @@ def without_looking(s: Session) -> Reply | None:
 
 
 def of_recording(s: Session) -> Plan:
-    """From when to when the memory reaches, or what its newest pictures show where it is asked where one is."""
-    ends = (yield from base.inspect((None, s.question.as_of_us), limit=2)).evidence
+    """From when to when the memory reaches, or when it was recorded in the time that is asked about; what its newest pictures show where it
+    is asked where one is.
+    """
+    if s.span.problem:
+        return base.abstain(s.span.problem)
+    scene = yield from base.inspect(base.window_of(s), limit=2)
+    ends = scene.evidence
     if not ends:
         return base.abstain("Nothing was recorded.")
     first, last = ends[0], ends[-1]
@@ -47,7 +54,18 @@ def of_recording(s: Session) -> Plan:
         return msgspec.structs.replace(
             there, text=f"I do not know places by name. The newest pictures: {there.text}", unverified=("where",)
         )
-    length = span_text((last.t1_us - first.t0_us) / US)
-    begun, ended = (time_text(t_us, s.question.tz) for t_us in (first.t0_us, last.t1_us))
     now = " Whether it records just now I cannot tell." if re.match(r"(?:is|are)\b", s.parsed.text) else ""
-    return base.answered(f"I remember from {begun} to {ended}, {length}.{now}", 0.9, base.cite(ends))
+    recorded = scene.recorded if len(scene.recorded) > 1 else ((first.t0_us, last.t1_us),)
+    each = [" to ".join(time_text(t_us, s.question.tz) for t_us in one) for one in recorded]
+    length = span_text(sum(end_us - begun_us for begun_us, end_us in recorded) / US)
+    text = f"I remember from {each[0]}, {length}."
+    if len(each) > 1:
+        days = len({to_local(begun_us, s.question.tz).date() for begun_us, _ in recorded})
+        when = f"on {days} days" if days > 1 else "on one day"
+        listed = (
+            f", from {'; from '.join(each)}"
+            if len(each) <= _RECORDINGS
+            else f", from {each[0].partition(' to ')[0]} to {each[-1].partition(' to ')[2]}"
+        )
+        text = f"I recorded {len(each)} times {when}{listed}, {length} in all."
+    return base.answered(f"{text}{now}", 0.9, base.cite(ends))

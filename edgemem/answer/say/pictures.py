@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from datetime import date
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from edgemem.answer.understand.lexicon import CARRIERS, FILLER, LINKING, VERBS, 
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import NUMBERS, singular, words
 from edgemem.answer.weigh import is_seen, is_shown, is_there, shown, weights
+from edgemem.clock import to_local
 from edgemem.infer.phrase import COLOUR_WORDS, COLOURS
 from edgemem.records import US
 
@@ -57,7 +59,8 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     lead = msgspec.structs.replace(lead, phrase=_without(lead.phrase, qualities))
     tracks, elsewhere = there or tracks, () if there or often else (p.place,)
     longest = _longest(p, tracks)
-    at_time = longest or base.pick(tracks, p.ordinal or next_ or -(p.kind == "where"))  # where it was last seen is where it still is
+    row = p.ordinal or next_ or -(p.kind == "where")  # where it was last seen is where it still is
+    at_time = longest or base.pick(tracks if row or p.kind != "when" else _newest_day(s, tracks), row)
     if at_time is None:
         text = f"I saw {the(lead.phrase)} only {times(len(tracks))}."
         return base.abstain(text, confidence=min(0.25, shown(p, lead)), evidence=base.cite(tracks))
@@ -92,6 +95,17 @@ def _all_seen(s: Session, named: Sequence[Lead]) -> Reply:
     text = listed(_seen(s, one, track) for one, track in zip(named, each, strict=True))
     said = "No" if any(_is_excluded(s.parsed, one) for one in named) else "Yes"
     return base.answered(f"{said}: {text}.", min(shown(s.parsed, one) for one in named), base.cite(each))
+
+
+def _days(s: Session, tracks: Sequence[Episode]) -> list[date]:
+    """The day of each appearance, on the clock of the one who asks."""
+    return [to_local(track.t0_us, s.question.tz).date() for track in tracks]
+
+
+def _newest_day(s: Session, tracks: Sequence[Episode]) -> list[Episode]:
+    """Its appearances on the last day that has any: who asks when it was means that first."""
+    days = _days(s, tracks)
+    return [track for track, day in zip(tracks, days, strict=True) if day == max(days)]
 
 
 def _longest(p: Parsed, tracks: Sequence[Episode]) -> Episode | None:
@@ -235,7 +249,7 @@ def _plain(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> st
     also = "" if p.ordinal else base.others_text(tracks, chosen, tz)
     if p.kind == "yes_no":
         return f"{'No, you have' if p.negated else 'Yes'}: {_seen(s, lead, chosen)}.{also}"
-    if p.kind == "how_many":
+    if p.kind == "how_many" or (p.kind == "when" and pattern("BY_DAY").search(p.question)):
         return _how_many(s, lead, tracks)
     if p.kind == "how_long":
         total = sum(e.t1_us - e.t0_us for e in tracks) / US
@@ -255,6 +269,9 @@ def _plain(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> st
 
 
 def _how_many(s: Session, lead: Lead, tracks: list[Episode]) -> str:
+    if pattern("BY_DAY").search(s.parsed.question):
+        days = sorted({day.isoformat() for day in _days(s, tracks)})
+        return f"{len(days)} day{'s' * (len(days) > 1)}: I {_what(lead, tracks[0])} on {listed(days)}."
     shown_at = listed(at(e, s.question.tz) for e in tracks[:6])
     return f"{times(len(tracks))}: I {_what(lead, tracks[0])} {shown_at}{' and later' if len(tracks) > 6 else ''}."
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from edgemem.answer.compose import at, legible, quote, time_text
+from edgemem.answer.compose import at, legible, quote, time_text, times
 from edgemem.answer.gather import Candidate, Pool
-from edgemem.answer.retrieve import Query
-from edgemem.answer.say.base import CITED, abstain, answered, window_of
+from edgemem.answer.retrieve import Query, held
+from edgemem.answer.say.base import ALL_HELD, CITED, abstain, answered, window_of
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
@@ -44,7 +44,8 @@ from edgemem.answer.understand.words import (
     squeeze,
     words,
 )
-from edgemem.answer.weigh import asked_already, heard_right, stated, stated_prior
+from edgemem.answer.weigh import asked_already, heard_right, is_stated, stated, stated_prior
+from edgemem.records import US
 from edgemem.words import word_classes
 
 _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
@@ -70,12 +71,45 @@ _UNHEARD = 0.6
 (`tools/eval/heard.py`); of answers on life logs 0 of 12, with three names, and 59 of 62."""
 _AS_LIKELY = 0.85
 """A second thing that was said is told as well where it is at least this share as likely."""
+_OCCASION_US = 3600 * US
+"""What is told again within an hour is not news."""
+_COUNTED = 0.5
+"""Share of the confidence in words that their number deserves; chosen, not fitted."""
+_ALIKE = 0.6
+"""Words that are less alike say something else."""
 
 
-def ranked(p: Parsed, pool: Pool) -> list[tuple[float, Candidate]]:
-    """Words by how likely they answer the question, best first; of two alike the newer."""
+Ranked = Sequence[tuple[float, Candidate]]
+"""Words by how likely they answer the question, best first."""
+
+
+def ranked(s: Session, pool: Pool) -> Ranked:
+    """Words by how likely they answer the question, best first; of two alike the newer. What was told several times ("the car is on level
+    3", the next day 5) is first as it was told last in the time that is asked about, or as the question's place in a row has it.
+    """
+    p, asked = s.parsed, Query(text="", from_us=s.span.from_us, to_us=s.span.to_us)
     mine = [one for one in pool.candidates if may_tell(p, one)]
-    return sorted(((stated(p, one), one) for one in mine), key=lambda pair: (-round(pair[0], 3), -pair[1].t0_us))
+    found = sorted(((stated(p, one), one) for one in mine), key=lambda pair: (-round(pair[0], 3), -pair[1].t0_us))
+    told = versions(p, found)
+    then = [pair for pair in told if asked.holds(pair[1].t0_us)] or told
+    place = p.ordinal - (p.ordinal > 0) if p.ordinal else -1
+    if p.relation == "before" and p.anchors:  # "what was it called before Daisy"
+        named = next((i for i, (_, one) in enumerate(then) if held(words(p.anchors[0]), one.text) >= 1), 0)
+        place = named - 1 if named else len(then)
+    first = then[place] if -len(then) <= place < len(then) else None
+    return sorted(found, key=lambda pair: pair is not first)
+
+
+def versions(p: Parsed, found: Ranked) -> Ranked:
+    """The likeliest words and others that tell the same of another time, oldest first: as likely ones of the same channel that hold as
+    many of the question's words, or that are nearly the same words.
+    """
+    if not found:
+        return []
+    sure, best = found[0]
+    likely = [pair for pair in found if pair[1].channel == best.channel and is_stated(p, pair[1]) and pair[1].held >= best.held]
+    same = (pair for pair in likely if pair[0] >= _AS_LIKELY * sure or similar_texts(pair[1].text, best.text) >= _ALIKE)
+    return sorted(same, key=lambda pair: pair[1].t0_us)
 
 
 def may_tell(p: Parsed, one: Candidate) -> bool:
@@ -154,7 +188,7 @@ def signs(s: Session, pool: Pool) -> Reply | None:
     read = [one for one in pool.candidates if one.channel == "text" and now.holds(one.t0_us)]
     read = [one for one in read if (any(map(str.isdigit, one.text)) if figures else is_text(one.text))]
     read.sort(key=lambda one: one.t0_us)
-    kept = [one for i, one in enumerate(read) if all(similar_texts(one.text, other.text) < 0.6 for other in read[:i])]
+    kept = [one for i, one in enumerate(read) if all(similar_texts(one.text, other.text) < _ALIKE for other in read[:i])]
     some = kept[p.ordinal - 1 if p.ordinal > 0 else p.ordinal :][:1] if p.ordinal else kept
     if not some:
         return None
@@ -174,16 +208,66 @@ def is_text(text: str) -> bool:
     return len(squeeze(text)) > _SHORTEST and legible(text) > 0
 
 
-def tell(s: Session, best: Sequence[tuple[float, Candidate]], others: tuple[str, ...] = ()) -> Reply:
+def tell(s: Session, best: Ranked, others: tuple[str, ...] = ()) -> Reply:
     """The likeliest words, and the next where they fit as well and say something else."""
     sure, one = best[0]
-    also = [two for share, two in best[1:] if share >= _AS_LIKELY * sure and similar_texts(one.text, two.text) < 0.6][:1]
+    if len(every := _each_version(s, best)) > 1:
+        text = f"{' '.join(_statement(s, two) for _, two in every[:_TOLD])}{f' And {len(every) - _TOLD} more.' * (len(every) > _TOLD)}"
+        return answered(text, min(share * heard_right(two) for share, two in every), tuple(two.evidence[0].id for _, two in every))
+    also = [two for share, two in best[1:] if share >= _AS_LIKELY * sure and similar_texts(one.text, two.text) < _ALIKE][:1]
     clear = heard_right(one) * (_UNHEARD if is_unheard(s.parsed, one) else 1.0)
     text = _statement(s, one) + "".join(f" It may also be this: {_statement(s, two)}" for two in also)
     text += "" if clear >= _CLEAR else " I did not hear it clearly."
+    text += _earlier(s, one, best)
     rest = dict.fromkeys((*(two.evidence[0].id for _, two in best[1 : 1 + CITED]), *others))
     ids = dict.fromkeys(e.id for e in (one.evidence[0], *(two.evidence[0] for two in also), *one.evidence[1:3]))
     return answered(text, sure * clear, tuple(ids), option_of(s, [one.text]), alternatives=tuple(rest))
+
+
+def _each_version(s: Session, best: Ranked) -> Ranked:
+    """All that was told in the time that is asked about, where several are asked for ("all buses since Sunday"): each text once, as it was
+    told first.
+    """
+    p, asked = s.parsed, Query(text="", from_us=s.span.from_us, to_us=s.span.to_us)
+    if p.ordinal or singular(p.target) == p.target or not pattern("ALL_OF").search(p.question):
+        return []
+    told = [pair for pair in versions(p, best) if asked.holds(pair[1].t0_us)]
+    return [pair for i, pair in enumerate(told) if all(_differ(pair[1], other) for _, other in told[:i])]
+
+
+def _differ(one: Candidate, other: Candidate) -> bool:
+    """Each of them has a word that the other has not, as far as can be heard and read."""
+    lines = line_of(one.text), line_of(other.text)
+    return any(not best_word(word, lines[1]) for word in lines[0].words) and any(not best_word(word, lines[0]) for word in lines[1].words)
+
+
+def how_often(s: Session, pool: Pool) -> Reply | None:
+    """How often something was said: each time once. None where that is not asked, or nothing holds all words of it."""
+    p = s.parsed
+    if p.kind != "how_many" or p.counts != "times" or p.hint != "said":
+        return None
+    found = {one.evidence[0].id: one for one in pool.candidates if one.channel == "speech" and one.held > ALL_HELD}
+    told = sorted(found.values(), key=lambda one: one.t0_us)
+    if not told:
+        return None
+    text = f"{times(len(told))}: {' '.join(_statement(s, one) for one in told[:_TOLD])}"
+    return answered(text, _COUNTED * min(map(heard_right, told)), tuple(one.evidence[0].id for one in told))
+
+
+def then_and_now(s: Session, told: Ranked) -> Reply:
+    """Whether what was told changed since the time that is asked about, or since it was told before."""
+    (sure, now), since = told[-1], [one for _, one in told[:-1] if one.t0_us >= (s.span.from_us or 0)]
+    then = since[0] if s.span.from_us is not None and since else next((one for _, one in reversed(told[:-1])), None)
+    if then is None:
+        return answered(f"I know only this: {_statement(s, now)}", _COUNTED * sure, (now.evidence[0].id,))
+    text = f"{'Yes' if _differ(now, then) else 'No'}: now {_statement(s, now)} Then {_statement(s, then)}"
+    return answered(text, _COUNTED * sure * min(heard_right(now), heard_right(then)), (now.evidence[0].id, then.evidence[0].id))
+
+
+def _earlier(s: Session, one: Candidate, best: Ranked) -> str:
+    """What was told before it, on another occasion and in other words, where no time is asked about."""
+    told = [two for _, two in versions(s.parsed, best) if two.t0_us < one.t0_us - _OCCASION_US and _differ(one, two)]
+    return f" Before that: {_statement(s, told[-1])}" if told and s.parsed.time is None else ""
 
 
 def is_unheard(p: Parsed, one: Candidate) -> bool:

@@ -63,11 +63,12 @@ def _addressed(plain: str, body: str, before: Parsed | None) -> Parsed | None:
     for asked in dict.fromkeys((*_begins(body), *_begins(without_lead(body)))):
         if pattern("IN_VIEW").fullmatch(asked):
             return Parsed(kind="what", text=plain, verb="see", hint="seen", time=now)
-        about = next((name for name, form in patterns("ABOUT") if form.fullmatch(asked)), "")
+        time, timeless = take_time(asked)
+        about = next((name for name, form in patterns("ABOUT") if form.fullmatch(timeless if name == "recording" else asked)), "")
         if about in {"clock", "recording", "device"} and of_before:
             return None
         if about and (about not in {"told", "clock"} or len(asked) == len(body)):  # "what day is it I meet Anna"
-            time = now if about == "here" else None
+            time = now if about == "here" else time if about == "recording" else None
             return Parsed(kind="other", text=plain, about=cast("About", about), time=time, follows=about == "told")
     begins = _begins(plain)
     asks = any(pattern(name).search(plain) for name in ("EMBEDDED", "INVERTED", "WANTED")) or "?" in plain

@@ -11,11 +11,13 @@ from edgemem.answer.understand.wordings import ORDINALS, pattern
 
 
 def place_in_row(text: str, kind: Kind) -> int:
-    """What a text says about it: 1 = first, -1 = last, 0 = nothing. Of two the second and the later one is the last."""
+    """What a text says about it: 1 = first, -1 = last, -2 = the one before, 0 = nothing. Of two the later one is the last."""
     found = pattern("ORDINAL").finditer(text)
     two = {"earlier", "later", "sooner"} if kind != "order" else set[str]()  # they compare, unless it is "the later one"
     match = next((m for m in found if m[1] not in two or re.match(r" one\b", text[m.end() :])), None)
     lasts = kind == "how_long" and re.search(r"\blast\W*$", text)
+    if match is None and kind in {"where", "what", "which", "who"} and pattern("EARLIER_ONE").search(text):
+        return -2
     if match is None or lasts or (match[1] != "second" and pattern("LAST_FEW").search(text)):
         return 0
     if match[1] == "second":

@@ -1,7 +1,7 @@
 """From a `TimeRef` to a stretch of wall time in a memory.
 
-A clock time without a day means its latest occurrence that the memory covers. When no stream covers it, it is read as half a day
-later (people leave out "pm"), then as a place in a stream (`00:12:30` = 12 min 30 s in). Every such reading is said in the notes.
+A clock time without a day means the latest day on which the memory covers it, as it stands or else half a day later (people leave out
+"pm"). When no day does, it is read as a place in a stream (`00:12:30` = 12 min 30 s in). Every such reading is said in the notes.
 """
 
 from __future__ import annotations
@@ -179,18 +179,17 @@ def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view:
     if not ref.day:
         return _by_clock(ref, _newest_first(oldest, newest)[:_RECENT_DAYS], now, tz, view)
     first, after = _named_days(ref.day, today)
-    if ref.relation == "after" and ref.first is None:  # since Sunday
-        after = today + _ONE
-    elif ref.relation == "before" and ref.first is None:  # before Sunday
-        first, after = oldest, first
-    whole = TimeSpan(from_us=_local_us(first, tz), to_us=_local_us(after, tz) - 1)
-    if _local_us(first, tz) > now:
+    start, end = _local_us(first, tz), _local_us(after, tz) - 1
+    if open_ := ref.relation in {"before", "after"} and ref.first is None:  # since Sunday, before Monday evening
+        edge = _local_us(first, tz, 3600 * PARTS[ref.part][0] if ref.part else 0)
+        start, end = (edge, _local_us(today + _ONE, tz) - 1) if ref.relation == "after" else (_local_us(oldest, tz), edge - 1)
+    if start > now:
         return _TO_COME
     reach = after + _ONE * (PARTS[ref.part][1] // 24 if ref.part else 0)  # a night ends on the next day
-    if not _covered(view, TimeSpan(from_us=whole.from_us, to_us=_local_us(reach, tz) - 1)):
+    if not _covered(view, TimeSpan(from_us=start, to_us=end if open_ else _local_us(reach, tz) - 1)):
         return TimeSpan(problem=f"Nothing was recorded {ref.day if ref.day in {'today', 'yesterday'} else f'on {first.isoformat()}'}.")
-    if ref.first is None and not ref.part:
-        return whole
+    if open_ or (ref.first is None and not ref.part):
+        return TimeSpan(from_us=start, to_us=end)
     return _by_clock(ref, _newest_first(first, after - _ONE), now, tz, view)
 
 
@@ -203,7 +202,7 @@ def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: View) -> 
         return next(
             (s for s in spans if _covered(view, s)), _TO_COME if ahead else TimeSpan(problem=f'Nothing was recorded in "{ref.said}".')
         )
-    for later_s, day in product((0, _DAY_S // 2) if ref.first.half_day else (0,), days):
+    for day, later_s in product(days, (0, _DAY_S // 2) if ref.first.half_day else (0,)):
         span = _clock_span(ref, day, later_s, tz)
         if later_s and now < _local_us(day, tz, _DAY_S / 2):  # "before eight", asked at nine in the morning, is not eight pm
             continue
