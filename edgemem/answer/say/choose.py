@@ -92,7 +92,9 @@ def _beside(s: Session) -> Plan:
         anchor = yield from base.look_for(phrase, base.window_of(s))
         if not anchor.episodes:
             return base.not_seen(s, anchor)
-        marks.append([base.picked(anchor, ordinal)] if ordinal else anchor.episodes)
+        newest = base.picked(anchor, ordinal)
+        near = [one for one in anchor.episodes if abs(one.t0_us - newest.t0_us) <= base.OCCASION_US]
+        marks.append([newest] if ordinal else near)
     leads = (yield from base.gather(_phrases(s), base.window_of(s))).leads
     pairs = list(product(*marks))
     return _best_option(s, leads, [_near(s, pairs, lead) for lead in leads])

@@ -78,7 +78,10 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
     if len(seen) < 2:
         return base.not_seen(s, next((lead for i, lead in enumerate(leads) if i not in seen), Lead(phrase="")), pool), None
     late = {i for i in seen if last or (i == 0 and p.relation == "after")}  # one of its tracks after the anchor is enough
-    tracks = {i: base.strong(leads[i])[-1 if i in late else 0] for i in seen}
+    each = {i: base.strong(leads[i]) for i in seen}
+    if p.time is None:
+        each = _of_one_occasion(each)
+    tracks = {i: own[-1 if i in late else 0] for i, own in each.items()}
     best = (max if last else min)(tracks, key=lambda i: (tracks[i].t0_us, -i))
     if paired and len(leads) == 2:
         word = "before" if best == 0 else "after"
@@ -91,6 +94,15 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
     sure, proof = min(leads[i].confidence for i in seen), sorted(tracks, key=lambda i: i != best)
     rest = base.others(pool, *tracks.values())
     return base.answered(f"{text}.", sure, base.cite(tracks[i] for i in proof), alternatives=rest), best
+
+
+def _of_one_occasion(tracks: dict[int, list[Episode]]) -> dict[int, list[Episode]]:
+    """The tracks of the last occasion on which every thing was there; all where there was none."""
+    for end in sorted(chain(*tracks.values()), key=lambda e: -e.t0_us):
+        then = {i: [e for e in own if 0 <= end.t0_us - e.t0_us <= base.OCCASION_US] for i, own in tracks.items()}
+        if all(then.values()):
+            return then
+    return tracks
 
 
 MORE = frozenset(("more", "more often", "fewer", "less", "less often", "longer"))
@@ -174,7 +186,9 @@ def _said_then(s: Session) -> Steps[Candidate | None]:
         return None
     wanted = [word for word in p.words if VERBS.get(word) not in SAYING]
     pool = yield from base.gather((), base.window_of(s), p.clause, wanted)
-    return next((one for one in pool.candidates if one.channel == "speech" and is_stated(p, one)), None)
+    found = sorted(((stated(p, one), one) for one in pool.candidates if one.channel == "speech"), key=lambda pair: -pair[0])
+    told = statements.versions(p, found) if found and is_stated(p, found[0][1]) else []
+    return told[-1][1] if told else None
 
 
 def _referred(phrase: str, window: Window, *, spoken: bool) -> Steps[Lead]:

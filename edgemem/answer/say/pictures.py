@@ -59,8 +59,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     lead = msgspec.structs.replace(lead, phrase=_without(lead.phrase, qualities))
     tracks, elsewhere = there or tracks, () if there or often else (p.place,)
     longest = _longest(p, tracks)
-    row = p.ordinal or next_ or -(p.kind == "where")  # where it was last seen is where it still is
-    at_time = longest or base.pick(tracks if row or p.kind != "when" else _newest_day(s, tracks), row)
+    at_time = longest or base.pick(tracks, p.ordinal or next_ or -(p.kind == "where"))  # where it was last seen is where it still is
     if at_time is None:
         text = f"I saw {the(lead.phrase)} only {times(len(tracks))}."
         return base.abstain(text, confidence=min(0.25, shown(p, lead)), evidence=base.cite(tracks))
@@ -100,12 +99,6 @@ def _all_seen(s: Session, named: Sequence[Lead]) -> Reply:
 def _days(s: Session, tracks: Sequence[Episode]) -> list[date]:
     """The day of each appearance, on the clock of the one who asks."""
     return [to_local(track.t0_us, s.question.tz).date() for track in tracks]
-
-
-def _newest_day(s: Session, tracks: Sequence[Episode]) -> list[Episode]:
-    """Its appearances on the last day that has any: who asks when it was means that first."""
-    days = _days(s, tracks)
-    return [track for track, day in zip(tracks, days, strict=True) if day == max(days)]
 
 
 def _longest(p: Parsed, tracks: Sequence[Episode]) -> Episode | None:

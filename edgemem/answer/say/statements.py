@@ -10,7 +10,7 @@ import msgspec
 from edgemem.answer.compose import at, legible, quote, time_text, times
 from edgemem.answer.gather import Candidate, Pool
 from edgemem.answer.retrieve import Query, held
-from edgemem.answer.say.base import ALL_HELD, CITED, abstain, answered, window_of
+from edgemem.answer.say.base import ALL_HELD, CITED, OCCASION_US, abstain, answered, window_of
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
@@ -30,6 +30,7 @@ from edgemem.answer.understand.lexicon import (
     WRITING,
 )
 from edgemem.answer.understand.record import Form
+from edgemem.answer.understand.timeref import WEEKDAYS
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.answer.understand.words import (
     best_word,
@@ -45,7 +46,6 @@ from edgemem.answer.understand.words import (
     words,
 )
 from edgemem.answer.weigh import asked_already, heard_right, is_stated, stated, stated_prior
-from edgemem.records import US
 from edgemem.words import word_classes
 
 _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
@@ -71,8 +71,6 @@ _UNHEARD = 0.6
 (`tools/eval/heard.py`); of answers on life logs 0 of 12, with three names, and 59 of 62."""
 _AS_LIKELY = 0.85
 """A second thing that was said is told as well where it is at least this share as likely."""
-_OCCASION_US = 3600 * US
-"""What is told again within an hour is not news."""
 _COUNTED = 0.5
 """Share of the confidence in words that their number deserves; chosen, not fitted."""
 _ALIKE = 0.6
@@ -91,7 +89,8 @@ def ranked(s: Session, pool: Pool) -> Ranked:
     mine = [one for one in pool.candidates if may_tell(p, one)]
     found = sorted(((stated(p, one), one) for one in mine), key=lambda pair: (-round(pair[0], 3), -pair[1].t0_us))
     told = versions(p, found)
-    then = [pair for pair in told if asked.holds(pair[1].t0_us)] or told
+    day = p.time.day if p.time and p.time.day in WEEKDAYS else "-"  # "who is it on Saturday": the day is what they tell
+    then = [pair for pair in told if day in pair[1].text.lower()] or [pair for pair in told if asked.holds(pair[1].t0_us)] or told
     place = p.ordinal - (p.ordinal > 0) if p.ordinal else -1
     if p.relation == "before" and p.anchors:  # "what was it called before Daisy"
         named = next((i for i, (_, one) in enumerate(then) if held(words(p.anchors[0]), one.text) >= 1), 0)
@@ -101,15 +100,16 @@ def ranked(s: Session, pool: Pool) -> Ranked:
 
 
 def versions(p: Parsed, found: Ranked) -> Ranked:
-    """The likeliest words and others that tell the same of another time, oldest first: as likely ones of the same channel that hold as
-    many of the question's words, or that are nearly the same words.
+    """The likeliest words and others that tell the same of another time, oldest first: of the same channel, as likely or nearly
+    the same words, and hold all of the question's words but figures that those hold ("is he a 43": now he is a 46).
     """
     if not found:
         return []
     sure, best = found[0]
-    likely = [pair for pair in found if pair[1].channel == best.channel and is_stated(p, pair[1]) and pair[1].held >= best.held]
+    own = [word for word in numbered(" ".join(p.words)) if not word.isdigit() and best_word(word, line_of(best.text))]
+    likely = (pair for pair in found if pair[1].channel == best.channel and is_stated(p, pair[1]))
     same = (pair for pair in likely if pair[0] >= _AS_LIKELY * sure or similar_texts(pair[1].text, best.text) >= _ALIKE)
-    return sorted(same, key=lambda pair: pair[1].t0_us)
+    return sorted((pair for pair in same if all(best_word(word, line_of(pair[1].text)) for word in own)), key=lambda pair: pair[1].t0_us)
 
 
 def may_tell(p: Parsed, one: Candidate) -> bool:
@@ -266,7 +266,7 @@ def then_and_now(s: Session, told: Ranked) -> Reply:
 
 def _earlier(s: Session, one: Candidate, best: Ranked) -> str:
     """What was told before it, on another occasion and in other words, where no time is asked about."""
-    told = [two for _, two in versions(s.parsed, best) if two.t0_us < one.t0_us - _OCCASION_US and _differ(one, two)]
+    told = [two for _, two in versions(s.parsed, best) if two.t0_us < one.t0_us - OCCASION_US and _differ(one, two)]
     return f" Before that: {_statement(s, told[-1])}" if told and s.parsed.time is None else ""
 
 
