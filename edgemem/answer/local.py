@@ -95,7 +95,9 @@ def _of_memory(s: Session) -> Plan:
     if p.asked is not None and pool.people and not s.span.problem and (known := (yield from people.relation(s))) is not None:
         return known if known.option is not None else choose.with_option(s, known)
     words = statements.ranked(s, pool)
-    over = _is_over(s) and p.hint != "said"
+    past = p.time is not None and (p.time.day in {"today", "yesterday", "day before yesterday"} or p.time.day.endswith("ago"))
+    named = p.things or p.person or set(p.words) - ASKING_VERBS or p.kind not in {"where", "summary", "other"}
+    over = (_is_over(s) and (p.hint != "said" or past)) or not named  # "give me Tuesday"
     if s.span.problem and (over or not words or not is_stated(p, words[0][1])):
         return abstain(s.span.problem)
     if s.question.options:
@@ -176,8 +178,12 @@ def everything(s: Session) -> Steps[Pool]:
     if not (problem or timeless):
         return (yield from _either(p, things, window_of(s), words))
     told = yield from _either(p, (), (None, s.question.as_of_us), words)
+    then = (yield from _either(p, (), window_of(s), words)) if p.time and not problem else NOTHING  # in a large memory not among the best
     pool = yield from gather(() if problem else things, window_of(s))
-    return msgspec.structs.replace(told, leads=pool.leads, evidence=(*told.evidence, *pool.evidence), notes=(*told.notes, *pool.notes))
+    return msgspec.structs.replace(
+        told, candidates=tuple(dict.fromkeys((*told.candidates, *then.candidates))), leads=pool.leads,
+        evidence=distinct((*told.evidence, *then.evidence, *pool.evidence)), notes=(*told.notes, *pool.notes),
+    )  # fmt: skip
 
 
 def _is_over(s: Session) -> bool:
@@ -269,7 +275,8 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
         if kinds is not None or not (words or p.ordinal or p.kind == "yes_no"):
             return kinds or _unknown(s, pool, lead)
     pictured = is_shown(p, lead) and fits_pictures(p)
-    if words and (words[0][0] >= pictures.sureness(p, lead) or not pictured or _says_where(p, words[0][1])):
+    several = len(statements.each_version(s, words)) > 1  # "all gates in order"
+    if words and (words[0][0] >= pictures.sureness(p, lead) or not pictured or several or _says_where(p, words[0][1])):
         return _in_words(s, pool, words)
     if not is_shown(p, lead) and (other := (yield from _mentioned(s, pool))) is not None:
         return other
@@ -335,6 +342,9 @@ def _verdict(p: Parsed, one: Candidate) -> str:
 def _in_words(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Reply:
     """What was said or read; a yes or a no is taken only from words that hold all of the question, others are quoted."""
     told = statements.tell(s, words, base.others(pool, *words[0][1].evidence))
+    if statements.is_of_another_time(s, words[0][1]):
+        text = f"I have heard or read nothing of that {s.parsed.time.said if s.parsed.time else 'then'}. At another time: {told.text}"
+        return abstain(text, confidence=min(0.4, told.confidence), evidence=told.evidence, alternatives=told.alternatives)
     if s.parsed.kind == "yes_no" and not s.parsed.negated and (said := _verdict(s.parsed, words[0][1])):
         return msgspec.structs.replace(told, text=f"{said}: {told.text}")
     asked = s.parsed.kind == "yes_no" and pattern("ASKS_WHETHER").match(s.parsed.question)  # not "I have forgotten its name"

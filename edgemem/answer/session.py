@@ -78,7 +78,8 @@ class Session:
 
         def read() -> tuple[Parsed, TimeSpan]:
             parsed, span = self.reads(text) if self.reads else (understand(text, self.parsed), self.span)
-            return followup.resolved(parsed, self.parsed), span
+            own, parsed = parsed.time, followup.resolved(parsed, self.parsed)
+            return parsed, span if parsed.time == own else self.span
 
         return dataclasses.replace(self, question=msgspec.structs.replace(self.question, text=text), understood=read)
 

@@ -45,7 +45,7 @@ from edgemem.answer.understand.words import (
     squeeze,
     words,
 )
-from edgemem.answer.weigh import asked_already, heard_right, is_stated, stated, stated_prior
+from edgemem.answer.weigh import asked_already, happened, heard_right, is_stated, stated, stated_prior
 from edgemem.words import word_classes
 
 _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
@@ -211,7 +211,7 @@ def is_text(text: str) -> bool:
 def tell(s: Session, best: Ranked, others: tuple[str, ...] = ()) -> Reply:
     """The likeliest words, and the next where they fit as well and say something else."""
     sure, one = best[0]
-    if len(every := _each_version(s, best)) > 1:
+    if len(every := each_version(s, best)) > 1:
         text = f"{' '.join(_statement(s, two) for _, two in every[:_TOLD])}{f' And {len(every) - _TOLD} more.' * (len(every) > _TOLD)}"
         return answered(text, min(share * heard_right(two) for share, two in every), tuple(two.evidence[0].id for _, two in every))
     also = [two for share, two in best[1:] if share >= _AS_LIKELY * sure and similar_texts(one.text, two.text) < _ALIKE][:1]
@@ -224,12 +224,12 @@ def tell(s: Session, best: Ranked, others: tuple[str, ...] = ()) -> Reply:
     return answered(text, sure * clear, tuple(ids), option_of(s, [one.text]), alternatives=tuple(rest))
 
 
-def _each_version(s: Session, best: Ranked) -> Ranked:
+def each_version(s: Session, best: Ranked) -> Ranked:
     """All that was told in the time that is asked about, where several are asked for ("all buses since Sunday"): each text once, as it was
     told first.
     """
     p, asked = s.parsed, Query(text="", from_us=s.span.from_us, to_us=s.span.to_us)
-    if p.ordinal or singular(p.target) == p.target or not pattern("ALL_OF").search(p.question):
+    if p.ordinal or not best or singular(p.target) == p.target or not pattern("ALL_OF").search(p.question):
         return []
     told = [pair for pair in versions(p, best) if asked.holds(pair[1].t0_us)]
     return [pair for i, pair in enumerate(told) if all(_differ(pair[1], other) for _, other in told[:i])]
@@ -252,6 +252,14 @@ def how_often(s: Session, pool: Pool) -> Reply | None:
         return None
     text = f"{times(len(told))}: {' '.join(_statement(s, one) for one in told[:_TOLD])}"
     return answered(text, _COUNTED * min(map(heard_right, told)), tuple(one.evidence[0].id for one in told))
+
+
+def is_of_another_time(s: Session, one: Candidate) -> bool:
+    """It was told outside of the past time that is asked about, and does not name that time itself ("on Saturday")."""
+    p, span = s.parsed, s.span
+    asked = p.time is not None and (happened(p) or p.verb in SAYING) and not (span.problem or span.to_come)
+    own = p.time is not None and bool(set(words(p.time.said)) & set(WEEKDAYS) & set(words(one.text)))
+    return asked and not own and not Query(text="", from_us=span.from_us, to_us=span.to_us).holds(one.t0_us)
 
 
 def then_and_now(s: Session, told: Ranked) -> Reply:

@@ -11,6 +11,7 @@ import msgspec
 from edgemem.answer.understand.lexicon import ATTRIBUTES, PRONOUNS, SAYING, SEEING, VERBS
 from edgemem.answer.understand.phrases import content
 from edgemem.answer.understand.record import Parsed, Relation
+from edgemem.answer.understand.timeref import TimeRef
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.infer.phrase import COLOUR_WORDS
 
@@ -49,7 +50,7 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
         return before
     bare = parsed.kind in {"other", "where"} and not re.search(r"\bwhere\b", parsed.text)
     step = re.search(r"\b(?:(?:one|time) (before|after)|(earlier|later))\b", parsed.text)
-    things = tuple(thing for thing in parsed.things if not set(thing.split()) <= {*COLOUR_WORDS, *ORDINALS, "one"})
+    things = tuple(thing for thing in parsed.things if not set(thing.split()) <= {*COLOUR_WORDS, *ORDINALS, "one", "day"})
     attributes = [word for thing in parsed.things if thing not in things for word in thing.split()]
     colour = " ".join(word for word in attributes if word in COLOUR_WORDS)
     place = next((ORDINALS[word] for word in attributes if word in ORDINALS), 0)
@@ -73,15 +74,24 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     return msgspec.structs.replace(
         parsed, kind=before.kind if bare else parsed.kind, things=() if anchors else kept, anchors=anchors,
         ordinal=parsed.ordinal or place or stepped, place=parsed.place or before.place,
-        time=parsed.time or before.time, form=parsed.form or before.form if bare else parsed.form,
+        time=_time(parsed, before), form=before.form or parsed.form if bare else parsed.form,
         words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if word not in replaced)))), follows=False,
     )  # fmt: skip
 
 
+def _time(parsed: Parsed, before: Parsed) -> TimeRef | None:
+    """That of the question, on the day of the one before where it names none: "which bus on Monday morning? and the evening one"."""
+    time = parsed.time
+    if time and before.time and not time.day and (time.part or time.first):
+        return msgspec.structs.replace(time, day=before.time.day)
+    return time or before.time
+
+
 def resolved(parsed: Parsed, before: Parsed) -> Parsed:
     """A second question of a text with what "it" or "he" is in the first: "where is the mug? did I leave it here?"; `follows` where that
-    says nothing.
+    says nothing. What is asked without a deed of its own is of the same time: "which doctor was there on Monday, and what room".
     """
+    parsed = msgspec.structs.replace(parsed, time=parsed.time or (before.time if parsed.verb in {"", "be"} else None))
     of_it = _asks_of_it(parsed)
     named = (parsed.things and not of_it) or parsed.anchors or parsed.choices or parsed.quote
     if named or parsed.person or not re.search(r"\b(?:it|its|they|them|he|she|him|her|that|this|those|these)\b", parsed.text):

@@ -333,9 +333,12 @@ def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
     time, timeless = take_time(body)
     if time and (f"for {time.said}" in body or f"{time.said}'s " in body) and pattern("TO_COME").search(time.said):
         time = None  # "which film is it for tonight"
-    if topic and time is None and not story_of(topic):
-        told, topic = take_time(topic)
-        time = None if told and pattern("TO_COME").search(told.said) and pattern("OVER").search(body) else told
+    told, rest = take_time(topic) if topic and (time is None or not time.day) else (None, topic)
+    to_come, over = told and pattern("TO_COME").search(told.said), pattern("OVER").search(body)
+    if time is None and (not story_of(topic) or (pattern("POINTED").search(body) and not to_come)):
+        time, topic = None if to_come and over else told, rest
+    elif time and told and told.day and over and not to_come and time.relation == told.relation == "at" and (time.first or time.offsets_s):
+        time = msgspec.structs.replace(time, day=told.day, said=f"{told.said} {time.said}")  # "on Monday ..., what was there at eight"
     if time is not None and re.search(r"\b(?:than|as|or)\b", timeless):
         other, timeless = take_time(timeless)
         time = msgspec.structs.replace(time, said=f"{time.said} {other.said}") if other else time

@@ -139,6 +139,8 @@ def read_clock(text: str) -> Clock | None:
         hour = {"noon": 12, "midnight": 24}.get(of) or _number(of)
         return Clock(day_s=(hour * 3600 + minutes * 60) % _DAY_S, exact_s=60, half_day=True) if 1 <= hour <= 24 else None
     figures = [float(f) for f in re.findall(r"\d+(?:\.\d+)?", text)] or [_number(text.split()[0])]
+    if len(figures) == 1 and figures[0] >= 100:  # "at 0830"
+        figures = [float(part) for part in divmod(figures[0], 100)]
     hour, minute, second = (*figures, 0.0, 0.0)[:3]
     afternoon = re.search(r"\bp\.?m|pm|afternoon|evening|night", text) is not None
     named = afternoon or re.search(r"\ba\.?m|am\b|morning", text) is not None

@@ -7,6 +7,7 @@ A clock time without a day means the latest day on which the memory covers it, a
 from __future__ import annotations
 
 import calendar
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from itertools import count, product
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from edgemem.clock import offset_text, to_local, zone
 from edgemem.records import US, Question, Record
 
 if TYPE_CHECKING:
+    from edgemem.remember.results import Stream
     from edgemem.remember.view import View
 
 _DAY_S = 86_400
@@ -60,7 +62,8 @@ def resolve(ref: TimeRef | None, question: Question, view: View) -> TimeSpan:
     if ref.future:
         return _TO_COME
     if ref.edge or ref.offsets_s is not None:
-        return _by_offset(ref.offsets_s or _edge(ref.edge, view), view, ref.said)
+        streams = _streams_of(ref.day, now, question.tz, view)
+        return _by_offset(ref.offsets_s or _edge(ref.edge, streams), streams, ref.said)
     if ref.ago_s is not None:
         return _ago(ref.ago_s, now, bounds, view)
     if ref.last_s is not None:
@@ -74,19 +77,26 @@ def _recorded(view: View, t_us: int) -> bool:
     return moment is not None and abs(moment.t_us - t_us) <= (_SPARSE_US if inside else _NEAR_US)
 
 
-def _edge(edge: str, view: View) -> tuple[float, float]:
+def _streams_of(day: str, now: int, tz: str, view: View) -> list[Stream]:
+    """The streams that began on a day, newest first; all where no day is named or none began on it."""
+    streams = sorted(view.streams(), key=lambda stream: -stream.t0_us)
+    first, after = _named_days(day, to_local(now, tz).date()) if day else (date.min, date.max)
+    return [one for one in streams if first <= to_local(one.t0_us, tz).date() < after] or streams
+
+
+def _edge(edge: str, streams: Sequence[Stream]) -> tuple[float, float]:
     """The first, middle or last part of the newest stream."""
-    newest = max(view.streams(), key=lambda stream: stream.t0_us)
+    newest = streams[0]
     whole_s = (newest.t1_us - newest.t0_us) / US
     width_s = max(_EDGE_S, whole_s * _EDGE)
     begin_s = {"begin": 0.0, "middle": max(0.0, (whole_s - width_s) / 2)}.get(edge, -width_s)
     return begin_s, begin_s + width_s
 
 
-def _by_offset(offsets_s: tuple[float, float], view: View, said: str) -> TimeSpan:
+def _by_offset(offsets_s: tuple[float, float], streams: Sequence[Stream], said: str) -> TimeSpan:
     """The newest stream that is long enough; a point becomes `at_us`."""
     start, end = offsets_s
-    for stream in sorted(view.streams(), key=lambda s: s.t0_us, reverse=True):
+    for stream in streams:
         base = stream.t1_us if start < 0 else stream.t0_us
         if stream.t0_us + start * US > stream.t1_us + _NEAR_US:
             continue
@@ -210,7 +220,7 @@ def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: View) -> 
             return msgspec.structs.replace(span, notes=(f'"{ref.said}" is read as pm',) if later_s else ())
     if ref.first.offset_s is not None and ref.relation in {"at", "between"}:
         end_s = ref.second.offset_s if ref.second and ref.second.offset_s is not None else ref.first.offset_s
-        place = _by_offset((ref.first.offset_s, end_s), view, ref.said)
+        place = _by_offset((ref.first.offset_s, end_s), _streams_of(ref.day, now, tz, view), ref.said)
         if not place.problem:
             return place
     to_come = _local_us(to_local(now, tz).date(), tz, ref.first.day_s) > now and not ref.day
