@@ -214,7 +214,9 @@ def tell(s: Session, best: Ranked, others: tuple[str, ...] = ()) -> Reply:
     if len(every := each_version(s, best)) > 1:
         text = f"{' '.join(_statement(s, two) for _, two in every[:_TOLD])}{f' And {len(every) - _TOLD} more.' * (len(every) > _TOLD)}"
         return answered(text, min(share * heard_right(two) for share, two in every), tuple(two.evidence[0].id for _, two in every))
-    also = [two for share, two in best[1:] if share >= _AS_LIKELY * sure and similar_texts(one.text, two.text) < _ALIKE][:1]
+    asked = Query(text="", from_us=s.span.from_us, to_us=s.span.to_us)
+    then = [pair for pair in best[1:] if asked.holds(pair[1].t0_us) or not asked.holds(one.t0_us)]
+    also = [two for share, two in then if share >= _AS_LIKELY * sure and similar_texts(one.text, two.text) < _ALIKE][:1]
     clear = heard_right(one) * (_UNHEARD if is_unheard(s.parsed, one) else 1.0)
     text = _statement(s, one) + "".join(f" It may also be this: {_statement(s, two)}" for two in also)
     text += "" if clear >= _CLEAR else " I did not hear it clearly."

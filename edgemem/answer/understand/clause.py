@@ -352,7 +352,8 @@ class _Reader:
         if len(run) > 2 and run[-1] in STATES and run[-2] in lexicon.PASTS:  # "was the gate left open"
             return [len(run) - 2]
         acting = [k for k in fitting if k == last or (run[k].endswith("ing") and (k == 0 or self._may_act(run[:k])))]
-        return [k for k in acting if k < last or not (run[k].endswith("ing") and self._is_thing(run))]
+        named = run[last].endswith("ing") or (self._det in {"a", "an"} and "NOUN" in word_classes(run[last]))  # "a beautiful rose"
+        return [k for k in acting if k < last or not (named and self._is_thing(run))]
 
     def _unasked_verb(self, run: Sequence[str], i: int, end: int) -> int | None:
         """Where no verb must come: "carry" behind "help", a command ("give me"), a second verb."""

@@ -331,11 +331,13 @@ def _predicate(kind: Kind, detail: str, named: Slots) -> str:
 def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
     """The time of the question or of what stands before it, and both without it. Compared are two: "this week than last week"."""
     time, timeless = take_time(body)
-    if time and (f"for {time.said}" in body or f"{time.said}'s " in body) and pattern("TO_COME").search(time.said):
+    if time and _is_purpose(time, body) and pattern("TO_COME").search(time.said):
         time = None  # "which film is it for tonight"
     told, rest = take_time(topic) if topic and (time is None or not time.day) else (None, topic)
-    to_come, over = told and pattern("TO_COME").search(told.said), pattern("OVER").search(body)
-    if time is None and (not story_of(topic) or (pattern("POINTED").search(body) and not to_come)):
+    to_come = told and (pattern("TO_COME").search(told.said) or (story_of(topic) and _is_purpose(told, topic)))
+    over = pattern("OVER").search(body)
+    of_it = over and not to_come and re.search(r"\b(?:it|its|that|they|them|he|she|him|her|there|then)\b", body)  # what the story tells of
+    if time is None and (not story_of(topic) or of_it):
         time, topic = None if to_come and over else told, rest
     elif time and told and told.day and over and not to_come and time.relation == told.relation == "at" and (time.first or time.offsets_s):
         time = msgspec.structs.replace(time, day=told.day, said=f"{told.said} {time.said}")  # "on Monday ..., what was there at eight"
@@ -343,6 +345,11 @@ def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
         other, timeless = take_time(timeless)
         time = msgspec.structs.replace(time, said=f"{time.said} {other.said}") if other else time
     return time, topic, re.sub(r"(?<!\S)'s\b", "", timeless).strip(" ,;:-'")
+
+
+def _is_purpose(time: TimeRef, text: str) -> bool:
+    """What it is for, not when it was: "for Friday's lunch"."""
+    return f"for {time.said}" in text or f"{time.said}'s " in text
 
 
 def _hint(text: str, named: Slots, kind: Kind) -> Hint:
