@@ -25,7 +25,7 @@ from edgemem.answer.understand.lexicon import ASKING_VERBS, HAVING, MOVING, SAYI
 from edgemem.answer.understand.record import Kind
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.answer.understand.wordings import pattern
-from edgemem.answer.weigh import fits_pictures, happened, is_seen, is_shown, is_stated, shown, stated, stated_prior, weights
+from edgemem.answer.weigh import fits_pictures, happened, is_likely, is_seen, is_shown, shown, stated, stated_prior, weights
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.words import word_classes
 
@@ -98,7 +98,7 @@ def _of_memory(s: Session) -> Plan:
     past = p.time is not None and (p.time.day in {"today", "yesterday", "day before yesterday"} or p.time.day.endswith("ago"))
     named = p.things or p.person or set(p.words) - ASKING_VERBS or p.kind not in {"where", "summary", "other"}
     over = (_is_over(s) and (p.hint != "said" or past)) or not named  # "give me Tuesday"
-    if s.span.problem and (over or not words or not is_stated(p, words[0][1])):
+    if s.span.problem and (over or not words or not is_likely(*words[0])):
         return abstain(s.span.problem)
     if s.question.options:
         return (yield from choose.choose(s, pool, words, _free(s, pool)))
@@ -127,7 +127,8 @@ def _again_in_words(s: Session) -> Steps[Reply | None]:
     if not (in_words and earlier):
         return told if in_words else None
     before = yield from ask(msgspec.structs.replace(parsed, ordinal=-2))
-    return before if before.evidence[:1] != told.evidence[:1] else None
+    same = before.evidence[:1] == told.evidence[:1]
+    return abstain("I know of nothing that was told before that.", evidence=told.evidence) if same else before
 
 
 def _changed(s: Session) -> Steps[Reply | None]:
@@ -144,7 +145,7 @@ def _changed(s: Session) -> Steps[Reply | None]:
     )  # fmt: skip
     asked = dataclasses.replace(s, understood=lambda: (plain, TimeSpan()))
     found = statements.ranked(asked, (yield from everything(asked))) if plain.words else []
-    told = statements.versions(plain, found) if found and is_stated(plain, found[0][1]) else []
+    told = statements.versions(plain, found) if found and is_likely(*found[0]) else []
     return statements.then_and_now(s, told) if told else None
 
 
@@ -234,7 +235,7 @@ def _free(s: Session, pool: Pool) -> Plan:
     words = statements.ranked(s, pool)
     means = any(map(word_classes, p.words)) if p.words else stated_prior(p) > 0.5
     held = bool(p.words and words) and words[0][1].held > 0  # of what is in no dictionary only the word itself tells
-    stated = bool(words) and is_stated(p, words[0][1]) and (means or held)
+    stated = bool(words) and is_likely(*words[0]) and (means or held)
     beside = p.relation and p.anchors and not p.things and (p.kind != "yes_no" or p.verb in SEEING)
     if (not stated or p.hint == "seen") and beside:
         return (yield from order.neighbours(s))

@@ -199,9 +199,9 @@ def is_seen(p: Parsed) -> bool:
     return p.verb in SEEING | HAVING | PLACING or (bool(deeds) and deeds <= SEEING | HAVING | PLACING | APPEARING)
 
 
-def is_stated(p: Parsed, one: Candidate) -> bool:
-    """These words are likely enough an answer."""
-    return stated(p, one) >= _of_words(one).least
+def is_likely(share: float, one: Candidate) -> bool:
+    """So likely an answer, words are told."""
+    return share >= _of_words(one).least
 
 
 def is_shown(p: Parsed, lead: Lead) -> bool:

@@ -56,7 +56,7 @@ def test_the_probability_of_words(question: str, one: Candidate, features: dict[
     asked, judge = understand(question), getattr(weigh.weights(), model)
     assert weigh.word_features(asked, one) == features
     assert weigh.stated(asked, one) == pytest.approx(oracle(judge, features))
-    assert weigh.is_stated(asked, one) is (oracle(judge, features) >= judge.least)
+    assert weigh.is_likely(weigh.stated(asked, one), one) is (oracle(judge, features) >= judge.least)
 
 
 @pytest.mark.parametrize(
@@ -369,4 +369,4 @@ def test_words_are_an_answer_from_the_least_probability_on(monkeypatch: pytest.M
     one, least = said("The key is in the hall.", cosine=0.5), weigh.weights().words.least
     for sure, enough in ((least, True), (least - 1e-9, False)):
         monkeypatch.setattr(weigh, "stated", lambda *_, sure=sure: sure)
-        assert weigh.is_stated(Parsed(kind="where"), one) is enough
+        assert weigh.is_likely(weigh.stated(Parsed(kind="where"), one), one) is enough

@@ -174,8 +174,8 @@ def not_seen(s: Session, lead: Lead, pool: Pool = NOTHING) -> Reply:
     when = f" ({s.parsed.time.said})" if s.parsed.time else ""
     unknown = "" if lead.recognised else f"I cannot recognise {name}. "
     if lead.episodes and lead.named and lead.confidence >= weights().granted:
-        it = f"{unknown}It" if unknown else f"I am not sure that I saw {name}{when}; it"
-        text = f"{it} may have been {at(by_score(lead.episodes)[0], s.question.tz)}."
+        it = f"{unknown}What looks most like it was there" if unknown else f"I am not sure that I saw {name}{when}; it may have been"
+        text = f"{it} {at(by_score(lead.episodes)[0], s.question.tz)}."
     else:
         text = f"{unknown}I have not seen {name}{when or ' in this memory'}."
     unsure, proof, unverified = min(0.25, lead.confidence), cite(by_score(lead.episodes)[:CITED]), tuple(filter(None, [lead.phrase]))

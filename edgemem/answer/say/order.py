@@ -18,7 +18,7 @@ from edgemem.answer.understand import Parsed, followup, relations, timeref, time
 from edgemem.answer.understand.lexicon import CARRIERS, SAYING, VERBS, WRITING
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import singular, words
-from edgemem.answer.weigh import is_seen, is_shown, is_stated, is_there, stated
+from edgemem.answer.weigh import is_likely, is_seen, is_shown, is_there, stated
 from edgemem.records import AFTER_END_US, US, Record
 
 
@@ -187,7 +187,7 @@ def _said_then(s: Session) -> Steps[Candidate | None]:
     wanted = [word for word in p.words if VERBS.get(word) not in SAYING]
     pool = yield from base.gather((), base.window_of(s), p.clause, wanted)
     found = sorted(((stated(p, one), one) for one in pool.candidates if one.channel == "speech"), key=lambda pair: -pair[0])
-    told = statements.versions(p, found) if found and is_stated(p, found[0][1]) else []
+    told = statements.versions(p, found) if found and is_likely(*found[0]) else []
     return told[-1][1] if told else None
 
 

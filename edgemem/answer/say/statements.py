@@ -45,7 +45,7 @@ from edgemem.answer.understand.words import (
     squeeze,
     words,
 )
-from edgemem.answer.weigh import asked_already, happened, heard_right, is_stated, stated, stated_prior
+from edgemem.answer.weigh import asked_already, happened, heard_right, is_likely, stated, stated_prior
 from edgemem.words import word_classes
 
 _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
@@ -86,17 +86,22 @@ def ranked(s: Session, pool: Pool) -> Ranked:
     3", the next day 5) is first as it was told last in the time that is asked about, or as the question's place in a row has it.
     """
     p, asked = s.parsed, Query(text="", from_us=s.span.from_us, to_us=s.span.to_us)
+    of_anchor = words(p.anchors[0]) if p.relation == "before" and p.anchors else []  # "what was it called before Daisy"
+    until = [one for one in pool.candidates if of_anchor and held(of_anchor, one.text) >= 1]
     mine = [one for one in pool.candidates if may_tell(p, one)]
-    found = sorted(((stated(p, one), one) for one in mine), key=lambda pair: (-round(pair[0], 3), -pair[1].t0_us))
+    likely = ((stated(p, one), one) for one in pool.candidates if one in mine or one in until)
+    found = sorted(likely, key=lambda pair: (-round(pair[0], 3), -pair[1].t0_us))
     told = versions(p, found)
     day = p.time.day if p.time and p.time.day in WEEKDAYS else "-"  # "who is it on Saturday": the day is what they tell
     then = [pair for pair in told if day in pair[1].text.lower()] or [pair for pair in told if asked.holds(pair[1].t0_us)] or told
     place = p.ordinal - (p.ordinal > 0) if p.ordinal else -1
-    if p.relation == "before" and p.anchors:  # "what was it called before Daisy"
-        named = next((i for i, (_, one) in enumerate(then) if held(words(p.anchors[0]), one.text) >= 1), 0)
-        place = named - 1 if named else len(then)
-    first = then[place] if -len(then) <= place < len(then) else None
-    return sorted(found, key=lambda pair: pair is not first)
+    if until:
+        place = next((i for i, (_, one) in enumerate(then) if one in until), 0) - 1
+        place = len(then) if place < 0 else place
+    best = [pair for pair in found if pair[1] in mine]
+    if not -len(then) <= place < len(then):
+        return best
+    return [(found[0][0], then[place][1]), *(pair for pair in best if pair is not then[place])]
 
 
 def versions(p: Parsed, found: Ranked) -> Ranked:
@@ -107,9 +112,11 @@ def versions(p: Parsed, found: Ranked) -> Ranked:
         return []
     sure, best = found[0]
     own = [word for word in numbered(" ".join(p.words)) if not word.isdigit() and best_word(word, line_of(best.text))]
-    likely = (pair for pair in found if pair[1].channel == best.channel and is_stated(p, pair[1]))
-    same = (pair for pair in likely if pair[0] >= _AS_LIKELY * sure or similar_texts(pair[1].text, best.text) >= _ALIKE)
-    return sorted((pair for pair in same if all(best_word(word, line_of(pair[1].text)) for word in own)), key=lambda pair: pair[1].t0_us)
+    mine = (pair for pair in found if pair[1].channel == best.channel and all(best_word(word, line_of(pair[1].text)) for word in own))
+    same = [
+        pair for pair in mine if similar_texts(pair[1].text, best.text) >= _ALIKE or (pair[0] >= _AS_LIKELY * sure and is_likely(*pair))
+    ]
+    return sorted(same, key=lambda pair: pair[1].t0_us)
 
 
 def may_tell(p: Parsed, one: Candidate) -> bool:

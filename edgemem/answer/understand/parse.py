@@ -336,7 +336,8 @@ def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
     told, rest = take_time(topic) if topic and (time is None or not time.day) else (None, topic)
     to_come = told and (pattern("TO_COME").search(told.said) or (story_of(topic) and _is_purpose(told, topic)))
     over = pattern("OVER").search(body)
-    of_it = over and not to_come and re.search(r"\b(?:it|its|that|they|them|he|she|him|her|there|then)\b", body)  # what the story tells of
+    told_of = re.search(r"\b(?:it|its|that|they|them|he|she|him|her|there|then)\b", body) and not pattern("PLANNED").search(topic)
+    of_it = over and not to_come and told_of  # "there was a rose on Sunday, what came after it"
     if time is None and (not story_of(topic) or of_it):
         time, topic = None if to_come and over else told, rest
     elif time and told and told.day and over and not to_come and time.relation == told.relation == "at" and (time.first or time.offsets_s):

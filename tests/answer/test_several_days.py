@@ -1,0 +1,361 @@
+"""A memory of several days: what was told or seen again counts as it was last, or on the day that is asked about."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from edgemem.answer import local
+from edgemem.answer.gather import Candidate, Gather, Pool
+from edgemem.answer.planner import AnswerKit, ask
+from edgemem.answer.say import base, choose, order, pictures, statements
+from edgemem.answer.session import Session
+from edgemem.answer.tools import Reply, Scene
+from edgemem.answer.understand import Parsed, understand
+from edgemem.answer.understand.timespan import TimeSpan, resolve
+from edgemem.clock import from_iso
+from edgemem.records import US, Answer, Question
+from edgemem.remember.entries import NewDocument
+from edgemem.remember.store import Store
+from edgemem.remember.view import View
+from tests.answer.conftest import remember, text
+from tests.answer.test_limits import episode, lead, run, session
+from tests.answer.test_plans import by_name, heard
+from tests.answer.test_time import FakeView, span, us
+
+DAY_S = 86_400
+SURE = {"held": 1.0, "cosine": 0.8, "above": 8.0}
+
+
+def asked(question: str, before: str = "", **told: Any) -> Session:
+    """A question with its stretch of time as it is given, and what it goes on about."""
+    s = session(kind="other")
+    follows = understand(question, understand(before) if before else None)
+    s.__dict__["_read"] = (follows, TimeSpan(**told))
+    s.before, s.reads = before, lambda asked_text, *_: (understand(asked_text), TimeSpan())
+    return s
+
+
+def answer(question: str, *words: Candidate, before: str = "", **told: Any) -> Reply:
+    pool = Pool(candidates=words, evidence=tuple(e for one in words for e in one.evidence))
+    s = asked(question, before, **told)
+
+    def brings(action: Any) -> Any:
+        result = pool if isinstance(action, Gather) else Scene()
+        s.evidence = lambda: {e.id: e for e in pool.evidence}  # type: ignore[method-assign]
+        return result
+
+    made: Reply = run(local.reply(s), brings)[0]
+    return made
+
+
+LEVELS = tuple(heard(f"The car is parked on level {n}.", n * DAY_S, **SURE) for n in (3, 4, 5))
+
+
+def test_what_it_was_before_goes_on_about_words() -> None:
+    assert answer("Where is the car parked?", *LEVELS).text.startswith("On level 5")
+    for follow in ("And before that?", "where was it before?", "and earlier?"):
+        assert answer(follow, *LEVELS, before="Where is the car parked?").text.startswith("On level 4"), follow
+    only = answer("And before that?", LEVELS[0], before="Where is the car parked?")
+    assert (only.status, only.text) == ("abstained", "I know of nothing that was told before that.")
+    assert answer("where was the car parked before", *LEVELS).text.startswith("On level 4")
+    assert answer("what was the previous level", *LEVELS).text.startswith("4: somebody")
+
+
+def test_what_it_was_before_it_was_that() -> None:
+    cats = [
+        heard(f"The cat is called {name}.", day * DAY_S, **SURE) for day, name in ((1, "Oscar"), (2, "Charlie"), (3, "Daisy"), (4, "Daisy"))
+    ]
+    assert answer("what was the cat called before Daisy", *cats).text.startswith("Charlie")
+    assert answer("what was the cat called before Charlie", *cats).text.startswith("Oscar")
+    assert answer("what is the cat called", *cats).text.startswith("Daisy")
+
+
+@pytest.mark.parametrize(
+    ("question", "from_day", "says", "and_says"),
+    [
+        ("Has the level of the car changed?", None, "Yes: now Somebody", 'Then Somebody said "The car is parked on level 4."'),
+        ("Has the level of the car changed since then?", 2, "Yes: now Somebody", 'Then Somebody said "The car is parked on level 3."'),
+        ("Has the level of the car changed since then?", 5, "Yes: now Somebody", 'Then Somebody said "The car is parked on level 4."'),
+    ],
+)
+def test_whether_it_changed(question: str, from_day: int | None, says: str, and_says: str) -> None:
+    told = answer(question, *LEVELS, **({} if from_day is None else {"from_us": from_day * DAY_S * US}))
+    assert told.text.startswith(says)
+    assert 'level 5."' in told.text
+    assert and_says in told.text
+    assert told.confidence < 0.5
+
+
+def test_what_is_told_the_same_did_not_change() -> None:
+    gates = tuple(heard(words, day * DAY_S, **SURE) for day, words in ((1, "We leave from gate 83."), (2, "We leave from gate 83")))
+    assert answer("Did the gate change?", *gates).text.startswith("No: now")
+    assert answer("Did the gate change?", gates[0]).text.startswith("I know only this: ")
+    assert not answer("Did the gate change?").text.startswith(("Yes", "No", "I know"))
+    misheard = tuple(heard(f"The meeting is with {name}.", day * DAY_S, **SURE) for day, name in ((1, "Sarah"), (2, "Sara")))
+    assert answer("Was the meeting moved?", *misheard).text.startswith("No: now"), "a slip of one letter"
+
+
+def test_each_time_that_it_was_said_is_counted_once() -> None:
+    keys = [heard("The keys are in the kitchen.", day * DAY_S, **SURE) for day in (1, 2)]
+    twice = msgspec.structs.replace(keys[1], text="The keys are in the kitchen. They are fine.")
+    other = heard("The keys are in the hall.", 3 * DAY_S, held=0.5, cosine=0.7)
+    told = answer("How often did I say that the keys are in the kitchen?", *keys, twice, other)
+    assert told.text.startswith("2 times: Somebody said")
+    assert told.evidence == tuple(one.evidence[0].id for one in keys)
+    assert told.confidence == pytest.approx(0.5 * min(map(statements.heard_right, keys)), abs=1e-4)
+    assert statements.how_often(asked("How often did I see the keys?"), Pool(candidates=tuple(keys))) is None
+    assert statements.how_often(asked("How often did I say that the keys are here?"), Pool(candidates=(other,))) is None
+
+
+def test_several_are_told_in_a_row() -> None:
+    gates = tuple(heard(f"We leave from gate {n}.", day * DAY_S, **SURE) for day, n in ((1, 18), (2, 64), (3, 64), (4, 83)))
+    told = answer("Which gates did we leave from?", *gates)
+    assert [told.text.count(f"gate {n}") for n in (18, 64, 83)] == [1, 1, 1]
+    assert told.text.index("gate 18") < told.text.index("gate 64") < told.text.index("gate 83")
+    assert told.evidence == tuple(one.evidence[0].id for one in (gates[0], gates[1], gates[3]))
+    then = answer("Which gates did we leave from?", *gates, from_us=2 * DAY_S * US)
+    assert "gate 18" not in then.text
+    assert "gate 18" not in answer("Which gate do we leave from?", *gates).text
+    assert "gate 18" not in answer("Which gates did we leave from last?", *gates).text
+    many = tuple(heard(f"We leave from gate {n}.", n * DAY_S, **SURE) for n in range(10, 22))
+    assert answer("Which gates did we leave from?", *many).text.endswith("And 2 more.")
+
+
+def test_a_figure_of_the_question_may_have_been_replaced() -> None:
+    sizes = (
+        heard("My brother's shoe size is 43.", DAY_S, held=1.0, cosine=0.8, above=8.0),
+        heard("My brother's shoe size is 46.", 2 * DAY_S, held=0.7, cosine=0.7, above=7.0),
+    )
+    assert answer("what shoe size does my brother have, a 43?", *sizes).text.startswith("46")
+    meetings = (
+        heard("The meeting with David is on Saturday.", DAY_S, **SURE),
+        heard("The meeting with Sarah is on Tuesday.", 2 * DAY_S, held=0.6, cosine=0.7, above=7.0),
+    )
+    assert "David" in answer("When is the meeting with David?", *meetings).text, "another person's is no later telling of it"
+
+
+def test_a_weekday_may_be_what_was_told() -> None:
+    meetings = [
+        heard(f"The meeting with {name} is on {day}.", at * DAY_S, **SURE)
+        for at, name, day in ((1, "David", "Saturday"), (2, "Anna", "Friday"))
+    ]
+    assert "David" in answer("who is the meeting with on Saturday", *meetings, from_us=2 * DAY_S * US, to_us=3 * DAY_S * US).text
+
+
+def test_what_was_said_at_another_time_is_told_as_such() -> None:
+    rain = heard("It might rain.", DAY_S, **SURE)
+    later = {"from_us": 2 * DAY_S * US, "to_us": 3 * DAY_S * US}
+    told = answer("Did anybody mention rain this morning?", rain, **later)
+    assert told.status == "abstained"
+    assert told.text.startswith("I have heard or read nothing of that this morning. At another time: ")
+    assert told.confidence <= 0.4
+    assert answer("Did anybody mention rain this morning?", rain, from_us=0, to_us=2 * DAY_S * US).status == "answered"
+    assert answer("Did anybody mention rain?", rain).status == "answered"
+    assert (
+        answer("What is on the shopping list today?", heard("We need to buy rice: the shopping list.", DAY_S, **SURE), **later).status
+        == "answered"
+    )
+
+
+def test_nothing_was_recorded_on_a_day_that_is_over() -> None:
+    keys, none = heard("I put the keys in the hall.", DAY_S, **SURE), {"problem": "Nothing was recorded yesterday."}
+    assert answer("Where did I say that I put the keys yesterday?", keys, **none).text == "Nothing was recorded yesterday."
+    assert answer(
+        "give me Tuesday", heard("We meet on Tuesday.", DAY_S, **SURE), problem="Nothing was recorded on Tuesday."
+    ).text.startswith("Nothing")
+    assert (
+        answer("Who did he say that we meet on Tuesday?", heard("We meet Anna on Tuesday.", DAY_S, **SURE), problem="Nothing.").status
+        == "answered"
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------------- pictures
+
+
+def test_a_thing_of_several_days_is_meant_as_it_was_last() -> None:
+    old, new, newer = episode(10, score=0.9), episode(2 * DAY_S, score=0.6), episode(2 * DAY_S + 3600, score=0.5)
+    assert base.pick([old, new, newer], 0) is new, "within an hour of the last one"
+    assert base.pick([old, new, episode(2 * DAY_S + 3601, score=0.5)], 0) is not new
+    assert base.pick([old, new, newer], 1) is old
+    assert base.pick([], 0) is None
+
+
+def test_on_how_many_days() -> None:
+    mugs = lead(episode(100), episode(200), episode(DAY_S + 100), episode(3 * DAY_S))
+    for question in ("On how many days did I see the mug?", "the mug, which days", "On which days was the mug there?"):
+        s = asked(question)
+        told: Reply = run(pictures.from_pictures(s, Pool(leads=(mugs,)), mugs), lambda _: Scene())[0]
+        assert told.text == "3 days: I saw the mug on 1970-01-01, 1970-01-02 and 1970-01-04.", question
+    s = asked("On which days was the mug there?")
+    once = lead(episode(100))
+    assert run(pictures.from_pictures(s, Pool(leads=(once,)), once), lambda _: Scene())[0].text.startswith("1 day: ")
+
+
+def test_before_or_after_is_asked_of_the_last_occasion_that_had_both() -> None:
+    rose, drum = lead(episode(10), episode(DAY_S + 900), phrase="rose"), lead(episode(50), episode(DAY_S + 100), phrase="drum")
+    s = asked("Was the rose before or after the drum?")
+    told, _ = order.in_order(s, (rose, drum), ("rose", "drum"), Pool())
+    assert told.text.startswith("After: "), "on the second day, though both came first on the first"
+    apart = lead(episode(10), phrase="rose"), lead(episode(DAY_S), phrase="drum")
+    assert order.in_order(s, apart, ("rose", "drum"), Pool())[0].text.startswith("Before: ")
+    in_time = asked("Was the rose before or after the drum this week?")
+    assert order.in_order(in_time, (rose, drum), ("rose", "drum"), Pool())[0].text.startswith("Before: "), (
+        "in all of the time that is named"
+    )
+
+
+def test_what_came_next_to_it_came_on_the_last_occasion() -> None:
+    found = by_name(
+        lead(episode(100), episode(DAY_S + 100), phrase="cup"),
+        lead(episode(110), phrase="owl"),
+        lead(episode(DAY_S + 110, score=0.5), phrase="saw"),
+    )
+    s = asked("What did I see right after the cup?")
+    s.question = msgspec.structs.replace(s.question, options=("owl", "saw"))
+    assert run(choose._beside(s), found)[0].option == 1
+
+
+def test_what_was_said_then_is_what_was_said_last() -> None:
+    said = [heard("We watch the film.", day * DAY_S, **SURE) for day in (1, 2)]
+    s = asked("What did I look at while they said that we watch the film?")
+    found = run(order._said_then(s), lambda _: Pool(candidates=tuple(said)))[0]
+    assert found is said[1]
+    assert run(order._said_then(s), lambda _: Pool())[0] is None
+
+
+# ------------------------------------------------------------------------------------------------------------------ days in questions
+
+WEEK = FakeView(
+    ("sunday", "2026-03-01T08:00:00Z", 720), ("monday", "2026-03-02T08:00:00Z", 720), ("noon", "2026-03-02T13:00:00Z", 720),
+    ("evening", "2026-03-02T19:30:00Z", 720), ("wednesday", "2026-03-04T08:00:00Z", 720),
+)  # fmt: skip
+NOW = "2026-03-04T09:12:00Z"
+
+
+def of(question: str, before: str = "") -> TimeSpan:
+    parsed, now = understand(question, understand(before) if before else None), from_iso(NOW)
+    return resolve(parsed.time, Question(text=question, asked_us=now, as_of_us=now), WEEK)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("question", "before", "start", "end"),
+    [
+        ("has the gate changed since Monday evening", "", "2026-03-02T17:00:00Z", "2026-03-04T23:59:59.999999Z"),
+        ("what was there before Monday afternoon", "", "2026-03-01T00:00:00Z", "2026-03-02T11:59:59.999999Z"),
+        ("what was the last thing at the very end on Sunday", "", "2026-03-01T08:11:30Z", "2026-03-01T08:12:00Z"),
+        ("On Monday I went out. What was there at half past seven?", "", "2026-03-02T19:29:50Z", "2026-03-02T19:31:10Z"),
+        ("what was there on Monday at 1305", "", "2026-03-02T13:04:50Z", "2026-03-02T13:06:10Z"),
+        ("signs around 8 05 on Sunday", "", "2026-03-01T08:04:50Z", "2026-03-01T08:06:10Z"),
+        ("and the evening one", "which bus was there on Monday morning", "2026-03-02T17:00:00Z", "2026-03-02T22:59:59.999999Z"),
+        (
+            "and that same day around lunchtime?",
+            "which gate was there on Monday morning",
+            "2026-03-02T11:00:00Z",
+            "2026-03-02T13:59:59.999999Z",
+        ),
+        ("There was a rose on Sunday. What came after it?", "", "2026-03-01T00:00:00Z", "2026-03-01T23:59:59.999999Z"),
+    ],
+)
+def test_the_day_that_a_question_names(question: str, before: str, start: str, end: str) -> None:
+    found = of(question, before)
+    assert (found.problem, found.from_us, found.to_us) == ("", us(start), us(end))
+
+
+def test_the_times_of_stories_that_are_no_time_of_the_question() -> None:
+    for question in (
+        "I am cooking for Friday's lunch. What did it look like?", "I was supposed to see her on Sunday. Was it put off?",
+        "I lost my keys on Sunday. Where are the scissors?", "I meet him on Sunday. When will it be?",
+    ):  # fmt: skip
+        assert understand(question).time is None, question
+
+
+def test_what_a_follow_up_about_a_day_keeps() -> None:
+    friday = understand("what about Friday?", understand("what room did Dr Novak have on Monday"))
+    assert (friday.form, friday.time and friday.time.day) == ("number", "friday")
+    second = understand("Which doctor was there on Monday, and what room?")
+    assert second.second == "what room"
+    of_it = asked("Which doctor was there on Monday, and what room?", from_us=1, to_us=2).about("what room")
+    assert (of_it.parsed.time and of_it.parsed.time.day, of_it.span.from_us) == ("monday", 1)
+    assert asked("Which doctor was there on Monday, and did I lock the door?", from_us=1).about("did I lock the door").parsed.time is None
+
+
+def test_an_offset_is_of_a_stream_of_its_day() -> None:
+    assert of("what was there in the first minute on Sunday").from_us == us("2026-03-01T08:00:00Z")
+    assert of("what was there in the first minute").from_us == us("2026-03-04T08:00:00Z")
+    assert of("what was there in the first minute on Tuesday").from_us == us("2026-03-04T08:00:00Z"), "none that day: the newest"
+    assert span("in the first minute", WEEK, NOW).from_us == us("2026-03-04T08:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("question", "ordinal"),
+    [
+        ("flight number last Thursday", 0), ("what was the last thing", -1), ("what happened last year", 0),
+        ("where was the car before", -2),
+        ("what was the previous gate", -2), ("what was the price previously", -2), ("what did I see before", 0), ("who came before", 0),
+        ("what was there the previous day", 0), ("when was the car there before", 0), ("what did the coffee use to cost", -2),
+    ],
+)  # fmt: skip
+def test_places_in_a_row(question: str, ordinal: int) -> None:
+    assert understand(question).ordinal == ordinal
+
+
+def test_counted_days_are_no_thing() -> None:
+    parsed: Parsed = understand("On how many different days did I see the mug?")
+    assert (parsed.kind, parsed.counts, parsed.things) == ("how_many", "times", ("mug",))
+    assert understand("how many days is the trip").counts == "at_once"
+
+
+# --------------------------------------------------------------------------------------------------------------------- a real memory
+
+
+def put(memory: Path, kit: AnswerKit, question: str) -> Answer:
+    now = from_iso("2026-03-04T12:00:00Z")
+    with View.open(memory) as view:
+        return ask(view, Question(text=question, asked_us=now, as_of_us=now), kit)[0]
+
+
+@pytest.fixture
+def week(tmp_path: Path) -> Path:
+    path = tmp_path / "week"
+    with Store.open(path) as store:
+        for day, level in (("01", 3), ("02", 4), ("03", 5)):
+            begun = from_iso(f"2026-03-{day}T08:00:00Z")
+            remember(store, f"walk-{day}", begun, {0: (text(f"GATE {10 * level}"),), 600: ()})
+            words = f"The car is parked on level {level}."
+            with store.transaction() as tx:
+                tx.add_document(
+                    NewDocument(
+                        kind="utterance", text=words, stream=f"walk-{day}", t0_us=begun + US, t1_us=begun + 3 * US, offset_us=US,
+                        known_us=begun + 3 * US, origin="speech",
+                    )
+                )  # fmt: skip
+    return path
+
+
+def test_the_recordings_of_a_day_are_counted(week: Path, kit: AnswerKit) -> None:
+    told = put(week, kit, "How many times was this thing recording?")
+    begun = "08:00:00 on 2026-03-0"
+    each = "; ".join(f"from {begun}{day} to 08:10:00 on 2026-03-0{day}" for day in (1, 2, 3))
+    assert told.answer == f"I recorded 3 times on 3 days, {each}, 30 min 0 s in all."
+    assert put(week, kit, "When did you start recording on Monday?").answer.startswith(
+        f"I remember from {begun}2 to 08:10:00 on 2026-03-02, 10 min"
+    )
+    assert put(week, kit, "On which days was I wearing you since Monday?").answer.startswith("I recorded 2 times on 2 days, from")
+    assert put(week, kit, "How often was this thing recording yesterday?").status == "answered"
+    assert put(week, kit, "How often was this thing recording last year?").status == "abstained"
+
+
+def test_a_list_is_of_its_day(week: Path, kit: AnswerKit) -> None:
+    monday = put(week, kit, "Which signs did I see on Monday?").answer or ""
+    assert ("GATE 40" in monday, "GATE 30" in monday, "GATE 50" in monday) == (True, False, False)
+
+
+def test_the_newest_telling_and_that_of_a_day(week: Path, kit: AnswerKit) -> None:
+    for question, level in (
+        ("Where is the car parked?", 5),
+        ("Where was the car parked on Monday?", 4),
+        ("Where was the car parked yesterday?", 5),
+    ):
+        assert f"level {level}." in (put(week, kit, question).answer or "").partition("Before that")[0], question
