@@ -359,3 +359,33 @@ def test_the_newest_telling_and_that_of_a_day(week: Path, kit: AnswerKit) -> Non
         ("Where was the car parked yesterday?", 5),
     ):
         assert f"level {level}." in (put(week, kit, question).answer or "").partition("Before that")[0], question
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "second", "kind"),
+    [
+        ("Did I see more mugs on Sunday or on Monday?", "on sunday", "and on monday", "how_many"),
+        ("more cats this week than last week", "this week", "and last week", "how_many"),
+        ("coffee price today and three days ago", "today", "and three days ago", "what"),
+        ("was the owl there on Sunday or on Monday", "on sunday on monday", "", "which"),
+        ("what did I see between Sunday and Monday", "sunday", "", "what"),
+        ("what did I see on Sunday and on Sunday morning", "on sunday", "", "what"),
+        ("who did I meet on Monday and what did she say on Sunday", "on monday", "what did she say on sunday", "who"),
+    ],
+)
+def test_a_question_about_two_days_is_two(question: str, first: str, second: str, kind: str) -> None:
+    parsed = understand(question)
+    assert (parsed.time and parsed.time.said, parsed.second, parsed.kind) == (first, second, kind)
+
+
+def test_last_monday_is_not_today() -> None:
+    now = from_iso("2026-03-02T20:00:00Z")
+    for said, day in (
+        ("on Monday", "2026-03-02"),
+        ("last Sunday", "2026-03-01"),
+        ("last Monday", "2026-02-23"),
+        ("since last Monday", "2026-02-23"),
+    ):
+        time = understand(f"what was there {said}").time
+        found = resolve(time, Question(text=said, asked_us=now, as_of_us=now), FakeView(("all", "2026-02-20T08:00:00Z", 12 * DAY_S)))  # type: ignore[arg-type]
+        assert found.from_us == us(f"{day}T00:00:00Z"), said

@@ -39,12 +39,25 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
         return Parsed(kind="other", text=plain, language=language, words=tuple(re.findall(r"\w+", plain)))
     plain, quote = take_quote(plain)
     plain, second = two_questions(plain)
+    plain, second, compared = (plain, second, False) if second else _two_days(plain)
     body = without_greeting(plain.rstrip(" ?!."))
     parsed = _addressed(plain, body, before) or _command(text, plain, body) or _parsed(text, plain, without_lead(body), quote)
     bare = parsed.anchors != () and all(one in ORDINALS for one in parsed.anchors)  # "how long between the first and the second?"
     parsed = msgspec.structs.replace(parsed, follows=parsed.follows or bare or points_back(parsed))
     parsed = followed(parsed, before) if before is not None and parsed.follows else parsed
+    parsed = msgspec.structs.replace(parsed, kind="how_many", counts="times", predicate="") if compared else parsed
     return msgspec.structs.replace(parsed, notes=notes, second=second or second_question(parsed.text, parsed.core))
+
+
+def _two_days(plain: str) -> tuple[str, str, bool]:
+    """A question about two days is one about the first, and the same about the other; and whether it asks on which there was more."""
+    for joint in re.finditer(r",? (?:and|or|than)\b", plain):
+        (first, _), (other, rest) = take_time(plain[: joint.start()]), take_time(plain[joint.end() :])
+        more = re.search(r"\b(?:more|fewer|most|fewest)\b", plain) is not None
+        days = first and other and first.day and other.day and first.day != other.day and not (content(rest) or "between" in plain)
+        if days and other and (more or joint[0].endswith("and")):
+            return plain[: joint.start()], f"and {other.said}", more
+    return plain, "", False
 
 
 _NOW_S = 30.0

@@ -169,8 +169,9 @@ def _month(name: str, today: date) -> tuple[date, date]:
 
 def _named_day(name: str, today: date) -> date:
     """A weekday, a day counted back, or a date; without a year the latest such date that is not in the future."""
-    if name in WEEKDAYS:
-        return today - _ONE * ((today.weekday() - WEEKDAYS.index(name)) % 7)
+    if (weekday := name.removeprefix("last ")) in WEEKDAYS:  # "last Monday" is never today
+        back = (today.weekday() - WEEKDAYS.index(weekday)) % 7
+        return today - _ONE * (back or 7 * (weekday != name))
     if name in _BACK or name.endswith(" days ago"):
         return today - _ONE * int(_BACK.get(name, name.removesuffix(" days ago")))
     year, month, number = (int(f) for f in name.split("-"))
