@@ -59,7 +59,7 @@ FURTHER = (
 WORDINGS = ("When did I last see the {}?", "Did I see a {}?", "Where is my {}?")
 OURS = Path(__file__).parent / "natural_set"
 CLAIMS = Path(__file__).parent / "claims_set"
-_CLI = [sys.executable, "-m", "edgemem"]
+CLI = [sys.executable, "-m", "edgemem"]
 
 
 def lifelog(home: Path, work: Path, seed: str) -> tuple[Path, Path]:
@@ -68,7 +68,7 @@ def lifelog(home: Path, work: Path, seed: str) -> tuple[Path, Path]:
     if not (stream / "life.mp4").exists():
         make = [sys.executable, str(home / "make_lifelog.py"), "--seed", seed, "--minutes", "12", "--out", str(stream)]
         subprocess.run(make, check=True)
-    _ingest(stream / "life.mp4", memory, "2026-03-01T08:00:00Z")
+    ingest(stream / "life.mp4", memory, "2026-03-01T08:00:00Z")
     return stream, memory
 
 
@@ -80,14 +80,15 @@ def composed(work: Path, seed: str) -> tuple[Path, Path]:
     if not (stream / "truth.json").exists():
         compose(int(seed), 12.0, stream, questions=90)
     truth = json.loads((stream / "truth.json").read_text())
-    _ingest(stream / truth["video"], memory, truth["start"])
+    ingest(stream / truth["video"], memory, truth["start"])
     (stream / "qa.json").write_text(json.dumps(list(as_lifelog(truth))))
     return stream, memory
 
 
-def _ingest(video: Path, memory: Path, start: str) -> None:
+def ingest(video: Path, memory: Path, start: str) -> None:
+    """Remember a video, unless the memory is there."""
     if not memory.exists():
-        subprocess.run([*_CLI, "ingest", str(video), "--memory", str(memory), "--start", start], check=True)
+        subprocess.run([*CLI, "ingest", str(video), "--memory", str(memory), "--start", start], check=True)
 
 
 def as_lifelog(truth: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -116,14 +117,22 @@ def scored(scorer: Path, kit: AnswerKit, memory: Path, qa: Path, out: Path) -> s
     """Ask everything and print what the scorer says in one line."""
     questions = json.loads(qa.read_text())
     out.write_text("".join(json.dumps(one) + "\n" for one in ask_all(kit, memory, questions)))
-    said = subprocess.run([sys.executable, str(scorer), "--qa", str(qa), "--answers", str(out)], capture_output=True, text=True, check=True)
-    lines = said.stdout.splitlines()
+    found = figures(scorer, qa, out)
+    numbers = " ".join(f"{found[name]:6.1f}" for name in ("score", "recall", "right", "f1"))
+    return f"{numbers} {found['wrong']:>8} {found['false']:>7}"
+
+
+def figures(scorer: Path, qa: Path, answers: Path) -> dict[str, Any]:
+    """What the scorer says: four figures in percent, and "3/60" for what is wrong and confident and for false affirmations."""
+    command = [sys.executable, str(scorer), "--qa", str(qa), "--answers", str(answers)]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     told = {line.partition(":")[0]: line.partition(":")[2].strip() for line in lines if ":" in line}
-    accuracy = next(line.split()[2] for line in lines if line.startswith("answer accuracy"))
-    f1 = told["abstention"].split("F1 ")[1]
-    wrong, false = told["wrong and confident (>= .5)"].split(" ")[0], told["wrong and confident (>= .5)"].rsplit(": ", 1)[-1].split()[0]
-    recall = next(line.split()[2] for line in lines if line.startswith("overall"))
-    return f"{float(told['score']):6.1f} {float(recall):6.1f} {float(accuracy):6.1f} {float(f1):6.1f} {wrong:>8} {false:>7}"
+    sure = told["wrong and confident (>= .5)"]
+    return {
+        "score": float(told["score"]), "recall": float(next(line.split()[2] for line in lines if line.startswith("overall"))),
+        "right": float(next(line.split()[2] for line in lines if line.startswith("answer accuracy"))),
+        "f1": float(told["abstention"].split("F1 ")[1]), "wrong": sure.split(" ")[0], "false": sure.rsplit(": ", 1)[-1].split()[0],
+    }  # fmt: skip
 
 
 def affirmed(kit: AnswerKit, memory: Path, names: Sequence[str]) -> str:

@@ -37,12 +37,12 @@ def _plain(e: Evidence) -> dict[str, Any]:
     return {"id": e.id, "channel": e.channel, "t0": e.t0_us / US, "t1": e.t1_us / US, "offset_s": e.offset_us / US, "text": e.text}
 
 
-def ask_all(kit: AnswerKit, memory: Path, questions: list[dict[str, Any]], after_s: float = 3600.0) -> list[dict[str, Any]]:
-    """One answer for every question, in their order."""
+def ask_all(kit: AnswerKit, memory: Path, questions: list[dict[str, Any]], at_us: int | None = None) -> list[dict[str, Any]]:
+    """One answer for every question, in their order, asked at a time or an hour after the end of the memory."""
     made = []
     with View.open(memory) as view:
         bounds = view.bounds()
-        now_us = (bounds[1] if bounds else 0) + round(after_s * US)
+        now_us = (bounds[1] if bounds else 0) + 3600 * US if at_us is None else at_us
         for question in questions:
             begun = time.perf_counter()
             asked = Question(text=question["question"], asked_us=now_us, as_of_us=now_us, options=tuple(question.get("options") or ()))

@@ -284,7 +284,7 @@ def then_and_now(s: Session, told: Ranked) -> Reply:
 def _earlier(s: Session, one: Candidate, best: Ranked) -> str:
     """What was told before it, on another occasion and in other words, where no time is asked about."""
     told = [two for _, two in versions(s.parsed, best) if two.t0_us < one.t0_us - OCCASION_US and _differ(one, two)]
-    return f" Before that: {_statement(s, told[-1])}" if told and s.parsed.time is None else ""
+    return f" Before that: {_statement(s, told[-1])}" if told and s.parsed.time is None and s.parsed.kind != "yes_no" else ""
 
 
 def is_unheard(p: Parsed, one: Candidate) -> bool:
