@@ -13,7 +13,7 @@ from edgemem.answer.say import base, order, pictures, scenes, statements
 from edgemem.answer.say.verdict import verdict
 from edgemem.answer.tools import Inspect, Reply, Scene
 from edgemem.answer.tools_graph import Hear, Related, Row, relation_text
-from edgemem.answer.understand import followup, understand
+from edgemem.answer.understand import Parsed, followup, normal, parse, phrases, understand
 from edgemem.answer.understand.asking import without_greeting
 from edgemem.answer.understand.forms import short_answer
 from edgemem.answer.understand.languages import language_of
@@ -1111,3 +1111,14 @@ def test_a_summary_asks_for_the_newest_four_utterances_of_its_stretch() -> None:
     assert (hear.from_us, hear.to_us, hear.limit) == (3 * US, 9 * US, 4)
     assert isinstance(look, Inspect)
     assert made.text.startswith("Sofa, at ")
+
+
+def test_what_follows_a_word_is_its_deed_or_its_name() -> None:
+    assert not phrases._acts(["muddy", "cleaning"])
+    assert phrases._acts(["dog", "cleaning"])
+    assert list(parse._begins("am i i seem to be lost")) == ["am i i seem to be lost"], "two words are no question"
+    assert list(parse._begins("where am i i seem to be lost"))[1:] == ["where am i"]
+    assert understand("Did the dog take the first room or the second one?").choices == ("first room", "second room")
+    beside = followup.followed(Parsed(kind="what", text="what was near it", words=("green", "near")), Parsed(kind="where", things=("mug",)))
+    assert (beside.words, beside.anchors, beside.relation) == (("green",), ("mug",), "side")
+    assert len(normal.normalise("a? " + "b" * 200_000)[0]) <= normal.LIMIT_CHARS

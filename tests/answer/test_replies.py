@@ -984,6 +984,20 @@ def test_what_was_told_again_counts_as_it_was_told_last_or_in_the_time_that_is_a
     assert "Before that" not in put("Where is the car?", same).text, "the same words"
 
 
+def test_which_there_were_of_a_kind_is_told_by_their_names() -> None:
+    owl = SeenName(kind="label", name="owl", score=0.9, t0_us=10 * US, t1_us=20 * US, best_us=10 * US)
+    birds = lead(msgspec.structs.replace(episode(10), evidence=(evidence(10, 0.8, text="owl"),)), phrase="birds")
+    told = put("Which birds did I see?", Pool(leads=(birds,)), lambda _: Scene(evidence=(evidence(10),), sights=(owl,)))
+    assert told.text == "I saw the birds: owl (00:00:10)."
+
+
+def test_a_name_that_was_read_is_no_answer_to_what_is_asked_of_it() -> None:
+    gate = msgspec.structs.replace(lead(episode(10)), basis="text")
+    assert weigh.shown(Parsed(kind="what", things=("gate",)), gate) == 0.8
+    assert weigh.shown(Parsed(kind="what", quote="gate"), gate) == 0.8
+    assert weigh.shown(Parsed(kind="what"), gate) == 0.0
+
+
 def test_as_likely_words_that_are_not_alike_are_told_newest_first() -> None:
     unlike = heard("Flight LH239, on time", 1, **SURE), heard("AF821 is a flight", 9000, **SURE)
     assert [one.t0_us // US for _, one in statements.ranked(asked("Which flight?"), Pool(candidates=unlike))] == [9000, 1]
