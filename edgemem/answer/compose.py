@@ -31,12 +31,12 @@ def times(count: int) -> str:
 
 
 def time_text(t_us: int, tz: str) -> str:
-    """Such as "10:02:14 on 2026-05-04", on the clock of the one who asks."""
-    return to_local(t_us, tz).strftime("%H:%M:%S on %Y-%m-%d")
+    """Such as "10:02:14 on Monday 2026-05-04", on the clock of the one who asks."""
+    return to_local(t_us, tz).strftime("%H:%M:%S on %A %Y-%m-%d")
 
 
 def at(evidence: Evidence | Episode, tz: str) -> str:
-    """When something was: "at 10:02:14 on 2026-05-04 (2 min 14 s into "walk")"."""
+    """When something was: "at 10:02:14 on Monday 2026-05-04 (2 min 14 s into "walk")"."""
     return f'at {time_text(evidence.t0_us, tz)} ({span_text(evidence.offset_us / US)} into "{evidence.stream}")'
 
 

@@ -261,11 +261,11 @@ def test_a_summary_tells_what_was_heard_and_until_when_it_lasts() -> None:
 
     found = told("summary", row)
     when = at(10).removeprefix("at ")
-    assert found.text == f'Sofa, from {when} to 00:01:30 on 1970-01-01. I heard: "Buy rice."'
+    assert found.text == f'Sofa, from {when} to 00:01:30 on Thursday 1970-01-01. I heard: "Buy rice."'
     assert (found.evidence, found.confidence) == (("m10000000", "m90000000", "m30000000"), pytest.approx(0.9 * 0.8))
     with_sign = Scene(evidence=scene.evidence[:1], sights=(label("GATE 18", 0.95, kind="text"), label("sofa", 0.6)))
     assert scenes.scene_reply(session(), with_sign, 1.0).confidence == 0.6, "what was read makes no name surer"
-    assert told("summary").text == f"Sofa, from {when} to 00:01:30 on 1970-01-01."
+    assert told("summary").text == f"Sofa, from {when} to 00:01:30 on Thursday 1970-01-01."
     assert "heard" not in told("what", row).text
 
 

@@ -376,7 +376,7 @@ def test_a_sign_may_say_the_state_of_what_it_names_but_not_what_i_did() -> None:
 
     reply = said("is kl383 delayed")
     assert (reply.status, reply.unverified, reply.evidence) == ("answered", ("delayed",), ("m10000000",))
-    assert reply.text == 'No: I read "KL383 ON TIME" at 00:00:10 on 1970-01-01 (10 s into "s").'
+    assert reply.text == 'No: I read "KL383 ON TIME" at 00:00:10 on Thursday 1970-01-01 (10 s into "s").'
     assert reply.confidence == 0.4, "half of .8"
     for other in ("did i delay kl383", "have we delayed kl383"):
         assert said(other).status == "abstained"

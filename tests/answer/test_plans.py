@@ -114,7 +114,7 @@ def test_what_was_not_seen_is_said_in_its_words() -> None:
     alike = Lead(phrase="hammock", confidence=0.3, firing=0.05, episodes=(episode(10),))
     assert (
         base.not_seen(s, alike).text
-        == 'I cannot recognise a hammock. What looks most like it was there at 00:00:10 on 1970-01-01 (10 s into "s").'
+        == 'I cannot recognise a hammock. What looks most like it was there at 00:00:10 on Thursday 1970-01-01 (10 s into "s").'
     )
     many = lead(*(episode(n, score=1 - n / 100) for n in range(6)))
     assert len(base.not_seen(s, many).evidence) == 3
@@ -132,7 +132,7 @@ def test_whether_the_vocabulary_has_a_word_for_it(fields: dict[str, Any], known:
 
 
 def test_other_times_are_told_by_their_number() -> None:
-    assert base.others_text([episode(10)], episode(20), "UTC").startswith(" Also at 00:00:10 on 1970-01-01")
+    assert base.others_text([episode(10)], episode(20), "UTC").startswith(" Also at 00:00:10 on Thursday 1970-01-01")
     one = episode(10)
     assert base.others_text([one], one, "UTC") == ""
 
@@ -175,7 +175,7 @@ def test_an_option_in_words_is_as_sure_as_they_are_and_three_tenths_at_least() -
     reply = choose._from_words(s, [(0.5, heard("There are 7 seats.")), (0.4, heard("4 seats", 5))])
     assert reply is not None
     assert (reply.option, reply.confidence) == (1, 0.5)
-    assert reply.text == '7 seats: Somebody said "There are 7 seats." at 00:00:00 on 1970-01-01.'
+    assert reply.text == '7 seats: Somebody said "There are 7 seats." at 00:00:00 on Thursday 1970-01-01.'
     s = session(("maple street", "oak"), kind="where")
     near = choose._from_words(s, [(0.50, heard("It is in maple streat.")), (0.475, heard("the oak", 5))])
     assert near is not None
@@ -212,7 +212,7 @@ def test_the_best_seen_option_is_chosen() -> None:
     reply = chosen(("a cat", "a dog", "a fox"), by_name(cat, dog), kind="which")
     assert reply.option == 0
     assert reply.confidence == pytest.approx(0.8 / (0.8 + 0.7 + 0.05) * 0.9, abs=1e-4)
-    assert reply.text == 'a cat: at 00:00:10 on 1970-01-01 (10 s into "s").'
+    assert reply.text == 'a cat: at 00:00:10 on Thursday 1970-01-01 (10 s into "s").'
     assert (reply.evidence, reply.alternatives) == (("m10000000",), ("m50000000",))
     weak = chosen(("a cat", "a dog"), by_name(Lead(phrase="cat", confidence=0.01), Lead(phrase="dog", confidence=0.02)), kind="which")
     assert (weak.status, weak.text) == ("abstained", "I have not seen any of these in this memory.")
@@ -264,7 +264,7 @@ def test_where_a_thing_was_and_in_which_colour() -> None:
 
     asked: dict[str, Any] = {"kind": "where", "text": "where was the key", "things": ("key",), "form": "place"}
     reply = chosen(("the hall", "the shed"), places, **asked)
-    assert (reply.option, reply.text) == (0, 'the hall: at 00:00:49 on 1970-01-01 (49 s into "s").')
+    assert (reply.option, reply.text) == (0, 'the hall: at 00:00:49 on Thursday 1970-01-01 (49 s into "s").')
     assert reply.confidence == pytest.approx(0.6 / (0.9 + 0.05) * (0.5 + 0.5 * 0.3), abs=1e-4)
     assert chosen(("the hall", "the shed"), by_name(key), **asked).text == "I have not seen any of these in this memory."
     assert chosen(("the hall", "the shed"), by_name(hall, shed), **asked).option == 0, "it was at one of them"
@@ -348,7 +348,7 @@ def test_what_was_seen_while_something_was_said_is_what_pictures_of_that_time_sh
     reply, (look, near) = run(order.while_said(session(**asked)), while_told(told, 51, 53))
     assert (look.question, look.words, look.things) == ("while the tent was mentioned", ("tent",), ())
     assert (near.from_us, near.to_us, near.stream) == (50 * US, 54 * US, "s")
-    assert reply.text == 'Cup, at 00:00:51 on 1970-01-01 (51 s into "s").'
+    assert reply.text == 'Cup, at 00:00:51 on Thursday 1970-01-01 (51 s into "s").'
     assert reply.evidence == ("m51000000", "m53000000", "m50000000"), "the pictures, then what was said"
     # 2.692 x 1 + 3.504 x .5 + 3.778 x 4 / 8 + .58 x .2 - 6.596 = -.147; six tenths of 1 / (1 + e^.147)
     assert reply.confidence == pytest.approx(0.6 * 0.4633 * 0.8, abs=2e-4)
@@ -433,7 +433,7 @@ def test_a_sign_next_to_a_thing_is_read_where_the_thing_was() -> None:
 
     reply, actions = read_there(sign)
     assert (actions[-1].from_us, actions[-1].to_us, actions[-1].stream) == (45 * US, 65 * US, "s")
-    assert reply.text == '"BAKERY", read at 00:00:52 on 1970-01-01 (52 s into "s"), near the lion.'
+    assert reply.text == '"BAKERY", read at 00:00:52 on Thursday 1970-01-01 (52 s into "s"), near the lion.'
     assert (reply.confidence, reply.evidence) == (0.7, ("m52000000", "m50000000"))
     both = read_there(sign, gate)[0]
     assert both.text.startswith('"BAKERY" and "GATE 4", read at 00:00:52')

@@ -101,31 +101,31 @@ def put(view: View, kit: AnswerKit, text: str, *options: str, now_us: int = NOW_
         ("Who did I talk to today?", "Ben", "Careful with that drill"),
         ("Who did I talk to on Monday?", "Anna", "printer"),
         ("Who talked to me on Monday?", "Tomas Novak", "Thanks"),
-        ("When did I last use the printer?", "09:00:04 on 2026-05-04", "old printer"),
-        ("When did I last use the drill?", "08:00:00 on 2026-05-07", "cordless drill"),
+        ("When did I last use the printer?", "09:00:04 on Monday 2026-05-04", "old printer"),
+        ("When did I last use the drill?", "08:00:00 on Thursday 2026-05-07", "cordless drill"),
         ("How often did I drink coffee this week?", "2 times", "coffee"),
         ("Who was with me when I used the drill?", "Ben", "drill"),
         ("Did I talk to Tomas on Monday?", "Yes: you talked to Tomas", "coffee"),
         ("What did Anna say about the printer?", "out of paper", "out of paper"),
         ("What did Tomas say?", "wifi password", "wifi"),
         ("What did speaker 1 say?", "Oak Street", "dentist"),
-        ("When did speaker 1 mention the dentist?", "11:00:00 on 2026-05-05", "dentist"),
+        ("When did speaker 1 mention the dentist?", "11:00:00 on Tuesday 2026-05-05", "dentist"),
         ("What was said about the garage?", "Ben", "paint the garage"),
         ("What was said at 14:00 on Monday?", "wifi password", "wifi"),
         ("What did I hear about the garage?", "Ben", "paint the garage"),
         ("What did I hear from Tomas?", "wifi password", "wifi"),
-        ("When was the garage mentioned?", "16:00:00 on 2026-05-06", "garage"),
-        ("When was the drill last mentioned?", "08:00:40 on 2026-05-07", "drill"),
+        ("When was the garage mentioned?", "16:00:00 on Wednesday 2026-05-06", "garage"),
+        ("When was the drill last mentioned?", "08:00:40 on Thursday 2026-05-07", "drill"),
         ("How often was the drill mentioned?", "2 times", "drill"),
         ("Was the wifi password mentioned?", "Yes", "wifi"),
         ("Did I hear anything about the garage?", "Yes", "garage"),
         ("Who mentioned the garage?", "Ben", "paint the garage"),
-        ("When did Ben mention the garage?", "16:00:00 on 2026-05-06", "garage"),
+        ("When did Ben mention the garage?", "16:00:00 on Wednesday 2026-05-06", "garage"),
         ("Did anyone mention the wifi password?", "Yes", "wifi"),
         ("Who opened the toolbox?", "Clara", "toolbox"),
         ("Did Clara open the toolbox?", "Yes", "toolbox"),
         ("What did I use on Monday?", "printer", "printer"),
-        ("When did I first use coffee?", "14:00:05 on 2026-05-04", "coffee"),
+        ("When did I first use coffee?", "14:00:05 on Monday 2026-05-04", "coffee"),
         ("Who was there when Clara opened the toolbox?", "Ben", "garage"),
     ],
 )
@@ -280,6 +280,6 @@ def test_where_no_relations_are_kept_those_who_were_heard_are_named(tmp_path: Pa
             tell(tx, 0, 9 * H, "Anna", "", "Good morning.", [])
     with View.open(tmp_path / "memory") as view:
         answer = put(view, kit, "Who did I talk to today?", now_us=DAY_US + 10 * H * US)
-        assert answer.answer == "Anna (at 09:00:00 on 2026-05-04) today."
+        assert answer.answer == "Anna (at 09:00:00 on Monday 2026-05-04) today."
         assert answer.notes == ("I do not know which voice is yours; this was said near you",)
         assert put(view, kit, "Did I talk to Ben today?", now_us=DAY_US + 10 * H * US).status == "abstained"

@@ -31,7 +31,7 @@ def session(options: tuple[str, ...] = (), **parsed: Any) -> Session:
 
 
 def clock(at_s: int) -> str:
-    return f"00:{at_s // 60:02}:{at_s % 60:02} on 1970-01-01"
+    return f"00:{at_s // 60:02}:{at_s % 60:02} on Thursday 1970-01-01"
 
 
 def at(at_s: int, offset: str = "") -> str:
@@ -437,12 +437,12 @@ def test_a_stretch_is_told_by_what_probably_appeared_in_it_and_when() -> None:
     sights = (appeared("owl", 60, 70, 0.8), appeared("cat", 10, 20, 0.6), appeared("pear", 30, 31, 0.3), appeared("barn", 5, 6, 0.29))
     scene = Scene(evidence=(evidence(5), evidence(70)), sights=sights)
     found = run(scenes.describe(session(kind="what")), lambda _: scene)[0]
-    when = 'from 00:00:05 on 1970-01-01 (5 s into "s") to 00:01:10 on 1970-01-01'
+    when = 'from 00:00:05 on Thursday 1970-01-01 (5 s into "s") to 00:01:10 on Thursday 1970-01-01'
     assert found.text == f"Cat (00:00:10), perhaps pear (00:00:30) and owl (00:01:00), {when}."
     assert found.confidence == pytest.approx(0.9 * (0.6 + 0.3 + 0.8) / 3)
     nightly = msgspec.structs.replace(scene, sights=(sights[0], appeared("cat", 86_410, 86_420, 0.6)))
     found = run(scenes.describe(session(kind="what")), lambda _: nightly)[0]
-    assert found.text.startswith("Owl (00:01:00 on 1970-01-01) and cat (00:00:10 on 1970-01-02), from")
+    assert found.text.startswith("Owl (00:01:00 on Thursday 1970-01-01) and cat (00:00:10 on Friday 1970-01-02), from")
     short = msgspec.structs.replace(scene, evidence=(evidence(5), evidence(20)))
     found = run(scenes.describe(session(kind="what")), lambda _: short)[0]
     assert found.text == f"Cat, pear and owl, {at(5)}.", "15 s are told at once"
@@ -675,16 +675,16 @@ def test_who_was_there() -> None:
 
     found = of_people(Asked(wanted="with", about="the party"), brings)
     assert looks == [(4880 * US, 5120 * US)]
-    assert found.text == "Ben and Clara were there at 01:23:20 on 1970-01-01."
+    assert found.text == "Ben and Clara were there at 01:23:20 on Thursday 1970-01-01."
     assert (found.evidence, found.confidence) == (("m0", "m5000000000"), 0.8)
     talk[:] = [deed(0, "Ben", confidence=0.5)]
-    assert of_people(Asked(wanted="with", about="the party"), brings).text == "Ben was there at 01:23:20 on 1970-01-01."
+    assert of_people(Asked(wanted="with", about="the party"), brings).text == "Ben was there at 01:23:20 on Thursday 1970-01-01."
     talk[:] = [deed(n, f"Person{n}") for n in range(9)]
     assert of_people(Asked(wanted="with", about="the party"), brings).text.count("Person") == 6
     assert len(of_people(Asked(wanted="with", about="the party"), brings).evidence) == 10
     talk.clear()
     alone = of_people(Asked(wanted="with", about="the party"), brings, time=TODAY)
-    assert (alone.status, alone.text) == ("abstained", "I know of nobody who was there at 01:23:20 on 1970-01-01.")
+    assert (alone.status, alone.text) == ("abstained", "I know of nobody who was there at 01:23:20 on Thursday 1970-01-01.")
     assert alone.evidence == ("m5000000000",)
     times.clear()
     assert of_people(Asked(wanted="with", about="the party"), brings) is None
@@ -975,7 +975,7 @@ def test_what_was_told_again_counts_as_it_was_told_last_or_in_the_time_that_is_a
     told = put("Where is the car?", pool)
     assert told.text.startswith('On level 5: somebody said "The car is on level 5."')
     assert told.text.endswith(
-        f'Before that: On level 4: somebody said "The car is on level 4." at {clock(4000)[0:0]}01:06:40 on 1970-01-01.'
+        f'Before that: On level 4: somebody said "The car is on level 4." at {clock(4000)[0:0]}01:06:40 on Thursday 1970-01-01.'
     )
     assert "Before that" not in put("Where was the car today?", pool, from_us=0).text, "as it was then"
     soon = Pool(candidates=(heard("The car is on level 3.", 100, **SURE), heard("The car is on level 4.", 3700, **SURE)))

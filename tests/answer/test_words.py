@@ -261,8 +261,8 @@ def test_quotes_articles_and_lists() -> None:
     ]
     assert [compose.the(one) for one in ("a mug", "my keys", "")] == ["the mug", "my keys", "that"]
     assert [compose.listed(one) for one in ((), ("a",), ("a", "", "b"), ("a", "b", "c"))] == ["", "a", "a and b", "a, b and c"]
-    assert compose.at(episode(134), "UTC") == 'at 00:02:14 on 1970-01-01 (2 min 14 s into "s")'
-    assert compose.time_text(from_iso("2026-05-04T22:30:00Z"), "Europe/Berlin") == "00:30:00 on 2026-05-05"
+    assert compose.at(episode(134), "UTC") == 'at 00:02:14 on Thursday 1970-01-01 (2 min 14 s into "s")'
+    assert compose.time_text(from_iso("2026-05-04T22:30:00Z"), "Europe/Berlin") == "00:30:00 on Tuesday 2026-05-05"
 
 
 def sight(name: str, kind: str = "object", count: int = 1, colour: str = "") -> SeenName:

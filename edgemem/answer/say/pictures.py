@@ -263,8 +263,8 @@ def _plain(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> st
 
 def _how_many(s: Session, lead: Lead, tracks: list[Episode]) -> str:
     if pattern("BY_DAY").search(s.parsed.question):
-        days = sorted({day.isoformat() for day in _days(s, tracks)})
-        return f"{len(days)} day{'s' * (len(days) > 1)}: I {_what(lead, tracks[0])} on {listed(days)}."
+        days = sorted(set(_days(s, tracks)))
+        return f"{len(days)} day{'s' * (len(days) > 1)}: I {_what(lead, tracks[0])} on {listed(f'{day:%A %Y-%m-%d}' for day in days)}."
     shown_at = listed(at(e, s.question.tz) for e in tracks[:6])
     return f"{times(len(tracks))}: I {_what(lead, tracks[0])} {shown_at}{' and later' if len(tracks) > 6 else ''}."
 

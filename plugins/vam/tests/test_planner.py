@@ -527,14 +527,14 @@ def test_an_empty_memory_asks_no_model(vam: SimpleNamespace, tmp_path: Any) -> N
 
 def test_actions_stay_within_the_time_that_the_question_names(ask: Any, vam: SimpleNamespace) -> None:
     wide = {"action": "search", "queries": [{"q": "space rocket", "inspect_k": 0}], "time_range": {"min": 0, "max": 100_000}}
-    _, session, _ = ask([wide, ANSWER], question="What did I see between 10:00:10 and 10:00:50 on 2026-05-04?")
+    _, session, _ = ask([wide, ANSWER], question="What did I see between 10:00:10 and 10:00:50 on Monday 2026-05-04?")
     low, high = searched(session).from_us, searched(session).to_us
     assert (low, high) == (vam.start_us + 10 * US, vam.start_us + 50 * US)
 
 
 def test_an_inspection_outside_that_time_shows_nothing(ask: Any) -> None:
     look = {"action": "inspect", "prompt": "?", "time_range": {"min": 115, "max": 125}}
-    answer, session, chat = ask([look, SEARCH, ANSWER], question="What did I see between 10:00:10 and 10:00:50 on 2026-05-04?")
+    answer, session, chat = ask([look, SEARCH, ANSWER], question="What did I see between 10:00:10 and 10:00:50 on Monday 2026-05-04?")
     assert "inspector" not in chat.tasks()
     assert all("rocket" not in evidence.text for evidence in answer.evidence)
     assert all(evidence.id != "m7" for evidence in session.evidence().values())

@@ -253,7 +253,7 @@ def test_people_do_not_read_the_head_of_an_event_document() -> None:
     hit = result("d1", 1)
     row = {**_plain(hit), "text": "[event] id=s10 | frames=m23,m24 | 2:00 to 2:06 [2:00 to 2:06] Scene: espresso."}
     reply = from_hits(context([TurnResult(row=ResultRow(**row), evidence=hit.evidence)]), "because")
-    assert reply.text == 'The best evidence found: 10:00:01 on 2026-05-04: "Scene: espresso.".'
+    assert reply.text == 'The best evidence found: 10:00:01 on Monday 2026-05-04: "Scene: espresso.".'
 
 
 OPTIONS = ("a red mug", "the blue mug", "red")
