@@ -1122,3 +1122,10 @@ def test_what_follows_a_word_is_its_deed_or_its_name() -> None:
     beside = followup.followed(Parsed(kind="what", text="what was near it", words=("green", "near")), Parsed(kind="where", things=("mug",)))
     assert (beside.words, beside.anchors, beside.relation) == (("green",), ("mug",), "side")
     assert len(normal.normalise("a? " + "b" * 200_000)[0]) <= normal.LIMIT_CHARS
+
+
+def test_what_somebody_would_do_is_a_deed() -> None:
+    said = understand("When did they say the plumber would come?")
+    assert (said.things, said.person, said.verb, said.predicate) == ((), "plumber", "say", "come")
+    assert understand("Somebody could have sworn that a heron waddled into view! Time?").verb == "waddle"
+    assert understand("Good heavens. And how often was it there?").things == ()

@@ -172,7 +172,11 @@ class _Reader:
             self._needs, self._subject = "state", True
         else:
             self._needs = "base" if word in DO else "participle" if word in lexicon.HAVE else "state"
-            self._subject = (self._subject and (word not in DO or self._word(i + 1) == "not")) or self._word(i - 1) in {"many", "ones"}
+            follows = self._end == i or self._word(i - 1) in lexicon.SUBJECTS
+            named = word in _MODALS and follows and self._word(i + 1) != "have"  # "they said the plumber would come"
+            self._subject = (
+                named or (self._subject and (word not in DO or self._word(i + 1) == "not")) or self._word(i - 1) in {"many", "ones"}
+            )
         self._prep = self._det = ""
 
     def _pronoun(self, i: int) -> None:
