@@ -388,3 +388,18 @@ def test_last_monday_is_not_today() -> None:
         time = understand(f"what was there {said}").time
         found = resolve(time, Question(text=said, asked_us=now, as_of_us=now), FakeView(("all", "2026-02-20T08:00:00Z", 12 * DAY_S)))  # type: ignore[arg-type]
         assert found.from_us == us(f"{day}T00:00:00Z"), said
+
+
+@pytest.mark.parametrize(
+    ("follow", "start"),
+    [
+        ("And where had I left them the day before that?", "2026-03-01T00:00:00Z"), ("and the previous day?", "2026-03-01T00:00:00Z"),
+        ("and the next day?", "2026-03-03T00:00:00Z"), ("and the day before yesterday?", "2026-03-02T00:00:00Z"),
+    ],
+)  # fmt: skip
+def test_the_day_before_and_after_one_that_was_asked_about(follow: str, start: str) -> None:
+    before = understand("Where did I put the keys on Monday?")
+    parsed, now = understand(follow, before), from_iso(NOW)
+    always = FakeView(("all", "2026-02-20T08:00:00Z", 14 * DAY_S))
+    found = resolve(parsed.time, Question(text=follow, asked_us=now, as_of_us=now), always)  # type: ignore[arg-type]
+    assert (parsed.things, parsed.relation, found.from_us) == (("keys",), "", us(start))

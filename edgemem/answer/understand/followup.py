@@ -15,6 +15,7 @@ from edgemem.answer.understand.timeref import TimeRef
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.infer.phrase import COLOUR_WORDS
 
+_NEXT_DAY = re.compile(r"\bthe (day before|previous day|day after|next day|following day)\b(?! (?:yesterday|tomorrow|the|my|our)\b)")
 _HEARING = frozenset(("hear", "read"))
 """How words come to who asks: "when did I hear that"."""
 
@@ -56,7 +57,11 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     place = next((ORDINALS[word] for word in attributes if word in ORDINALS), 0)
     stepped = 0 if step is None else -2 if step[1] == "before" or step[2] == "earlier" else 2
     at_that_time = pattern("ATTHATTIME").search(parsed.text.rstrip(" ?!."))
-    beside = None if things or parsed.kind == "when" else at_that_time or pattern("BESIDE_IT").search(parsed.text)
+    beside = (
+        None
+        if things or parsed.kind == "when" or _NEXT_DAY.search(parsed.text)
+        else at_that_time or pattern("BESIDE_IT").search(parsed.text)
+    )
     told = at_that_time is not None and (before.hint == "said" or at_that_time[0].startswith("while "))  # "what was said?"
     if beside and not (before.things or told):  # "and after that?", where "that" is what was told
         return parsed
@@ -81,9 +86,13 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
 
 def _time(parsed: Parsed, before: Parsed) -> TimeRef | None:
     """That of the question, on the day of the one before where it names none: "which bus on Monday morning? and the evening one"."""
-    time = parsed.time
-    if time and before.time and not time.day and (time.part or time.first):
-        return msgspec.structs.replace(time, day=before.time.day)
+    time, step = parsed.time, _NEXT_DAY.search(parsed.text)
+    of_day = time if time and (time.part or time.first) else None
+    if step and before.time and before.time.day:
+        side = "before" if step[1] in {"day before", "previous day"} else "after"
+        return msgspec.structs.replace(of_day or before.time, said=step[0], day=f"day {side} {before.time.day}")
+    if of_day and before.time and not of_day.day:
+        return msgspec.structs.replace(of_day, day=before.time.day)
     return time or before.time
 
 

@@ -168,7 +168,10 @@ def _month(name: str, today: date) -> tuple[date, date]:
 
 
 def _named_day(name: str, today: date) -> date:
-    """A weekday, a day counted back, or a date; without a year the latest such date that is not in the future."""
+    """A weekday, a day counted back, the day before or after such a one, or a date; without a year the latest that is not in the future."""
+    if name not in _BACK and name.startswith(("day before ", "day after ")):
+        _, side, of = name.split(" ", 2)
+        return _named_day(of, today) + (_ONE if side == "after" else -_ONE)
     if (weekday := name.removeprefix("last ")) in WEEKDAYS:  # "last Monday" is never today
         back = (today.weekday() - WEEKDAYS.index(weekday)) % 7
         return today - _ONE * (back or 7 * (weekday != name))
