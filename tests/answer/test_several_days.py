@@ -403,3 +403,43 @@ def test_the_day_before_and_after_one_that_was_asked_about(follow: str, start: s
     always = FakeView(("all", "2026-02-20T08:00:00Z", 14 * DAY_S))
     found = resolve(parsed.time, Question(text=follow, asked_us=now, as_of_us=now), always)  # type: ignore[arg-type]
     assert (parsed.things, parsed.relation, found.from_us) == (("keys",), "", us(start))
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "day"),
+    [
+        ("Last Thursday, which bus goes to Chicago?", "last thursday", "last thursday"),
+        ("Saturday, what was there?", "saturday", "saturday"),
+        ("Saturday, roughly nine minutes past eight. What was going on?", "saturday roughly nine minutes past eight", "saturday"),
+        ("which film did we watch on the 28th?", "on the 28th", "0000-00-28"), ("which shop was on the 2nd floor?", "", ""),
+        ("what happened on the 32nd?", "", ""),
+    ],
+)  # fmt: skip
+def test_days_that_stand_anywhere(question: str, said: str, day: str) -> None:
+    time = understand(question).time
+    assert (time.said if time else "", time.day if time else "") == (said, day)
+
+
+def test_a_day_of_a_month_is_the_last_such_day() -> None:
+    always = FakeView(("all", "2026-01-01T00:00:00Z", 70 * DAY_S))
+    for said, start in (
+        ("on the 28th", "2026-02-28"),
+        ("on the 4th", "2026-03-04"),
+        ("on the 5th", "2026-02-05"),
+        ("on the 31st", "2026-01-31"),
+    ):
+        assert span(said, always, NOW).from_us == us(f"{start}T00:00:00Z"), said
+
+
+def test_what_it_was_on_another_day_goes_on_about_it() -> None:
+    before = understand("What is my brother's shoe size?")
+    for follow in ("what was it on Saturday?", "lol what was it on saturday then"):
+        found = understand(follow, before)
+        assert (found.words, found.form, found.follows, found.time and found.time.day) == (
+            ("brother", "shoe", "size"),
+            "number",
+            False,
+            "saturday",
+        )
+    assert understand("what was it on Saturday?").follows
+    assert not understand("what did I see on Saturday?").follows

@@ -92,8 +92,9 @@ def ranked(s: Session, pool: Pool) -> Ranked:
     likely = ((stated(p, one), one) for one in pool.candidates if one in mine or one in until)
     found = sorted(likely, key=lambda pair: (-round(pair[0], 3), -pair[1].t0_us))
     told = versions(p, found)
-    day = p.time.day if p.time and p.time.day in WEEKDAYS else "-"  # "who is it on Saturday": the day is what they tell
-    then = [pair for pair in told if day in pair[1].text.lower()] or [pair for pair in told if asked.holds(pair[1].t0_us)] or told
+    day = p.time.day if p.time and p.time.day in WEEKDAYS else ""  # "who is it on Saturday": the day is what they tell
+    of_day = [pair for pair in told if day and day in pair[1].text.lower()]
+    then = of_day or [pair for pair in told if asked.holds(pair[1].t0_us)] or told
     place = p.ordinal - (p.ordinal > 0) if p.ordinal else -1
     if until:
         place = next((i for i, (_, one) in enumerate(then) if one in until), 0) - 1

@@ -14,7 +14,7 @@ from edgemem.answer.understand.clause import read_clause
 from edgemem.answer.understand.lexicon import MENTAL, PERSONS, STOP, is_seeable
 from edgemem.answer.understand.parts import tokens_of
 from edgemem.answer.understand.phrases import content, noun_phrase
-from edgemem.answer.understand.timeref import take_time
+from edgemem.answer.understand.timeref import CALENDAR, take_time
 from edgemem.answer.understand.wordings import pattern
 from edgemem.infer.labels import nouns
 from edgemem.words import word_classes
@@ -30,7 +30,7 @@ def without_greeting(body: str) -> str:
 def _is_sound(part: str) -> bool:
     """An unknown word that only calls for attention: "uff", "okay baba"."""
     unknown = [word for word in part.split() if word not in lexicon.FILLER]
-    words = lexicon.KNOWN | STOP | lexicon.FIRST_NAMES
+    words = lexicon.KNOWN | STOP | lexicon.FIRST_NAMES | CALENDAR
     known = (word in words or word_classes(word) or nouns().senses(word) or not word.isalpha() for word in unknown)
     return 0 < len(unknown) <= 2 and not any(known)
 

@@ -28,7 +28,9 @@ def goes_on(plain: str) -> bool:
 def points_back(parsed: Parsed) -> bool:
     """It names nothing itself: "how often?", "what colour was it?", "which drawer is it in?"."""
     back = pattern("POINTS_BACK").search(parsed.text.rstrip(" ?!.")) is not None
-    return back and (names_nothing(parsed, content(parsed.text)) or _asks_of_it(parsed))
+    timeless = msgspec.structs.replace(parsed, time=None)  # "what was it on Saturday"
+    bare = names_nothing(timeless, parsed.words) if parsed.time and not parsed.verb else names_nothing(parsed, content(parsed.text))
+    return back and (bare or _asks_of_it(parsed))
 
 
 def _asks_of_it(parsed: Parsed) -> bool:
@@ -56,7 +58,7 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     colour = " ".join(word for word in attributes if word in COLOUR_WORDS)
     place = next((ORDINALS[word] for word in attributes if word in ORDINALS), 0)
     stepped = 0 if step is None else -2 if step[1] == "before" or step[2] == "earlier" else 2
-    at_that_time = pattern("ATTHATTIME").search(parsed.text.rstrip(" ?!."))
+    at_that_time = None if parsed.time else pattern("ATTHATTIME").search(parsed.text.rstrip(" ?!."))  # "what was it on Sunday then"
     beside = (
         None
         if things or parsed.kind == "when" or _NEXT_DAY.search(parsed.text)
@@ -75,11 +77,12 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     of_it = before.things if _asks_of_it(parsed) else ()
     kept = (*things, *of_it) or tuple(f"{colour} {thing}".strip() for thing in before.things)
     anchors = tuple(f"{one} {kept[0]}" if one in ORDINALS and kept else one for one in parsed.anchors)
+    again = parsed.kind in {"what", "which"} and not things  # "what was it yesterday", of a price
     replaced = () if of_it or not things else {word for thing in before.things for word in thing.split()}
     return msgspec.structs.replace(
         parsed, kind=before.kind if bare else parsed.kind, things=() if anchors else kept, anchors=anchors,
         ordinal=parsed.ordinal or place or stepped, place=parsed.place or before.place,
-        time=_time(parsed, before), form=before.form or parsed.form if bare else parsed.form,
+        time=_time(parsed, before), form=before.form or parsed.form if bare else parsed.form or before.form * again,
         words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if word not in replaced)))), follows=False,
     )  # fmt: skip
 

@@ -162,11 +162,13 @@ def _bare_hour(word: str, exact_s: float) -> Clock | None:
 
 
 def _date(text: str) -> str | None:
-    """Such as "2025-06-03"; "0000-06-03" without a year. With full stops the day comes first: "03.06.2025"."""
+    """Such as "2025-06-03"; "0000-06-03" without a year, "0000-00-03" without a month; "03.06.2025" begins with the day."""
     figures = [int(f) for f in re.findall(r"\d+", text)][:: -1 if text.count(".") == 2 else 1]
     if named := next((word for word in re.findall(r"[a-z]+", text) if word in _MONTHS), ""):
         day, year = figures[0], figures[1] if len(figures) > 1 else 0
         figures = [year, _MONTHS[named], day]
+    if len(figures) == 1:  # "on the 28th"
+        return f"0000-00-{figures[0]:02d}" if 1 <= figures[0] <= 31 else None
     try:
         date(figures[0] or 2024, *figures[1:])
     except ValueError:

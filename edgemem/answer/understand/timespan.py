@@ -180,6 +180,8 @@ def _named_day(name: str, today: date) -> date:
     year, month, number = (int(f) for f in name.split("-"))
     if year:
         return date(year, month, number)
+    if not month:  # "on the 28th"
+        return next(day for day in (today - _ONE * back for back in count()) if day.day == number)
     years = (one for one in count(today.year, -1) if (month, number) != (2, 29) or calendar.isleap(one))
     return next(day for day in (date(one, month, number) for one in years) if day <= today)
 
