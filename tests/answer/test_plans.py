@@ -112,10 +112,7 @@ def test_what_was_not_seen_is_said_in_its_words() -> None:
     strange = Lead(phrase="blicket", firing=0.05)
     assert base.not_seen(s, strange).text == "I cannot recognise a blicket. I have not seen a blicket in this memory."
     alike = Lead(phrase="hammock", confidence=0.3, firing=0.05, episodes=(episode(10),))
-    assert (
-        base.not_seen(s, alike).text
-        == 'I cannot recognise a hammock. What looks most like it was there at 00:00:10 on Thursday 1970-01-01 (10 s into "s").'
-    )
+    assert base.not_seen(s, alike).text == "I cannot recognise a hammock. I have not seen a hammock in this memory."
     many = lead(*(episode(n, score=1 - n / 100) for n in range(6)))
     assert len(base.not_seen(s, many).evidence) == 3
 

@@ -92,6 +92,8 @@ def test_what_is_told_the_same_did_not_change() -> None:
     gates = tuple(heard(words, day * DAY_S, **SURE) for day, words in ((1, "We leave from gate 83."), (2, "We leave from gate 83")))
     assert answer("Did the gate change?", *gates).text.startswith("No: now")
     assert answer("Did the gate change?", gates[0]).text.startswith("I know only this: ")
+    prices = tuple(heard(f"The coffee costs {n} euros.", n * DAY_S, **SURE) for n in (3, 7))
+    assert answer("did the coffee get any cheaper since then", *prices, from_us=0).text.startswith("Yes: now")
     assert not answer("Did the gate change?").text.startswith(("Yes", "No", "I know"))
     misheard = tuple(heard(f"The meeting is with {name}.", day * DAY_S, **SURE) for day, name in ((1, "Sarah"), (2, "Sara")))
     assert answer("Was the meeting moved?", *misheard).text.startswith("No: now"), "a slip of one letter"
@@ -256,6 +258,11 @@ def of(question: str, before: str = "") -> TimeSpan:
             "2026-03-02T13:59:59.999999Z",
         ),
         ("There was a rose on Sunday. What came after it?", "", "2026-03-01T00:00:00Z", "2026-03-01T23:59:59.999999Z"),
+        ("which signs were there on the first of March", "", "2026-03-01T00:00:00Z", "2026-03-01T23:59:59.999999Z"),
+        ("what was there on March the second", "", "2026-03-02T00:00:00Z", "2026-03-02T23:59:59.999999Z"),
+        ("sum up Monday night", "", "2026-03-02T18:00:00Z", "2026-03-03T04:59:59.999999Z"),
+        ("and what was right before that", "when was the mug there on Sunday", "2026-03-01T00:00:00Z", "2026-03-01T23:59:59.999999Z"),
+        ("And one day later, in the evening?", "where were the keys on Sunday", "2026-03-02T17:00:00Z", "2026-03-02T22:59:59.999999Z"),
     ],
 )
 def test_the_day_that_a_question_names(question: str, before: str, start: str, end: str) -> None:
@@ -343,6 +350,7 @@ def test_the_recordings_of_a_day_are_counted(week: Path, kit: AnswerKit) -> None
     assert monday == f"I remember from 08:00:00 on {days[1]} to 08:10:00 on {days[1]}, 10 min 0 s."
     assert put(week, kit, "On which days was I wearing you since Monday?").answer.startswith("I recorded 2 times on 2 days, from")
     assert put(week, kit, "How often was this thing recording yesterday?").status == "answered"
+    assert put(week, kit, "The day before yesterday, how many times I had the glasses on, and when?").answer == monday
     assert put(week, kit, "How often was this thing recording last year?").status == "abstained"
 
 
@@ -411,6 +419,8 @@ def test_the_day_before_and_after_one_that_was_asked_about(follow: str, start: s
         ("Last Thursday, which bus goes to Chicago?", "last thursday", "last thursday"),
         ("Saturday, what was there?", "saturday", "saturday"),
         ("Saturday, roughly nine minutes past eight. What was going on?", "saturday roughly nine minutes past eight", "saturday"),
+        ("what was the first of the signs?", "", ""),
+        ("who was first, may the second one come", "", ""),
         ("which film did we watch on the 28th?", "on the 28th", "0000-00-28"), ("which shop was on the 2nd floor?", "", ""),
         ("what happened on the 32nd?", "", ""),
     ],
@@ -442,4 +452,6 @@ def test_what_it_was_on_another_day_goes_on_about_it() -> None:
             "saturday",
         )
     assert understand("what was it on Saturday?").follows
+    number = understand("And on Monday in the evening, which number was it?", understand("What gate did you read today?"))
+    assert (number.things, number.form, number.time and number.time.part) == (("gate",), "number", "evening")
     assert not understand("what did I see on Saturday?").follows

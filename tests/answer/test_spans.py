@@ -79,7 +79,7 @@ EVENING = FakeView(("out", "2026-05-03T08:00:00Z", 1200), ("home", "2026-05-04T2
         ("at 8:05", EVENING, "2026-05-04T21:00:00Z", "20:04:50", "20:05:30", "20:06:10"),  # not at 8 am of the day before
         ("before nine", EVENING, "2026-05-04T12:00:00Z", "00:00:00", "", "20:59:59.999999"),
         ("before nine", EVENING, "2026-05-04T11:59:59Z", "2026-05-03T00:00:00", "", "2026-05-03T08:59:59.999999"),
-        ("in the night", BOTH, "2026-05-05T01:00:00Z", "20:00:00", "", "2026-05-05T04:59:59.999999"),
+        ("in the night", BOTH, "2026-05-05T01:00:00Z", "18:00:00", "", "2026-05-05T04:59:59.999999"),
     ],
 )  # fmt: skip
 def test_the_edges_of_a_stretch(text: str, view: FakeView, asked: str, start: str, at: str, end: str) -> None:
@@ -198,7 +198,7 @@ def test_the_newest_stream_is_meant_by_a_place_in_one() -> None:
 
 def test_a_night_belongs_to_the_day_on_which_it_began() -> None:
     small_hours = FakeView(("one", "2026-05-05T02:00:00Z", 600))
-    assert span("last night", small_hours, "2026-05-05T12:00:00Z").from_us == us("2026-05-04T20:00:00Z")
+    assert span("last night", small_hours, "2026-05-05T12:00:00Z").from_us == us("2026-05-04T18:00:00Z")
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_night_belongs_to_the_day_on_which_it_began() -> None:
         ("this afternoon", "2026-05-05T12", "2026-05-05T18"),
         ("this evening", "2026-05-05T17", "2026-05-05T23"),
         ("tonight", "2026-05-05T18", "2026-05-06T05"),
-        ("last night", "2026-05-04T20", "2026-05-05T05"),
+        ("last night", "2026-05-04T18", "2026-05-05T05"),
     ],
 )
 def test_the_parts_of_a_day(part: str, start: str, end: str) -> None:

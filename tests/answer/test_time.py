@@ -206,7 +206,7 @@ SPRING = FakeView(
         ("last week", "2026-04-27T00:00:00Z", "2026-05-04T00:00:00Z"),
         ("the day before yesterday", "2026-05-03T00:00:00Z", "2026-05-04T00:00:00Z"),
         ("two days ago in the afternoon", "2026-05-03T12:00:00Z", "2026-05-03T18:00:00Z"),
-        ("last night", "2026-05-04T20:00:00Z", "2026-05-05T05:00:00Z"),
+        ("last night", "2026-05-04T18:00:00Z", "2026-05-05T05:00:00Z"),
         ("this morning", "2026-05-05T05:00:00Z", "2026-05-05T12:00:00Z"),
         ("since nine", "2026-05-05T09:00:00Z", "2026-05-06T00:00:00Z"),
         ("before nine", "2026-05-05T00:00:00Z", "2026-05-05T09:00:00Z"),
@@ -246,7 +246,7 @@ def test_halves_and_quarters_of_an_hour(text: str, at: str | None) -> None:
     [
         ("last weekend", "2026-03-29T10:00:00Z", "2026-03-30T10:00:00Z", "2026-03-27T23:00:00Z", "2026-03-29T22:00:00Z"),  # 47 hours
         ("on Sunday", "2026-10-25T10:00:00Z", "2026-10-26T10:00:00Z", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"),  # 25 hours
-        ("last night", "2026-03-29T00:30:00Z", "2026-03-29T10:00:00Z", "2026-03-28T19:00:00Z", "2026-03-29T03:00:00Z"),  # until five
+        ("last night", "2026-03-29T00:30:00Z", "2026-03-29T10:00:00Z", "2026-03-28T17:00:00Z", "2026-03-29T03:00:00Z"),  # until five
     ],
 )
 def test_days_are_as_long_as_they_are_when_the_clocks_change(text: str, seen: str, asked: str, start: str, end: str) -> None:

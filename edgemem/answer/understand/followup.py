@@ -15,7 +15,10 @@ from edgemem.answer.understand.timeref import TimeRef
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.infer.phrase import COLOUR_WORDS
 
-_NEXT_DAY = re.compile(r"\bthe (day before|previous day|day after|next day|following day)\b(?! (?:yesterday|tomorrow|the|my|our)\b)")
+_NEXT_DAY = re.compile(
+    r"\b(?:the|one|a) (day before|previous day|day earlier|day after|day later|next day|following day)\b"
+    r"(?! (?:yesterday|tomorrow|the|my|our)\b)"
+)
 _HEARING = frozenset(("hear", "read"))
 """How words come to who asks: "when did I hear that"."""
 
@@ -42,7 +45,7 @@ def _asks_of_it(parsed: Parsed) -> bool:
 def names_nothing(parsed: Parsed, words: Sequence[str]) -> bool:
     """No thing, place, time or person, and none of these words tells what it is about."""
     said = (*parsed.things, *parsed.choices, *parsed.anchors, parsed.place, parsed.person, parsed.quote)
-    named = any(one not in PRONOUNS | {"", "there"} for one in said) or parsed.time or parsed.relation == "while"
+    named = any(one not in PRONOUNS | ATTRIBUTES | {"", "there"} for one in said) or parsed.time or parsed.relation == "while"
     own = SAYING if pattern("CLEFT").search(parsed.text) else SAYING | SEEING | _HEARING
     return not named and all(word in ATTRIBUTES or VERBS.get(word) in own for word in words)
 
@@ -53,11 +56,12 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
         return before
     bare = parsed.kind in {"other", "where"} and not re.search(r"\bwhere\b", parsed.text)
     step = re.search(r"\b(?:(?:one|time) (before|after)|(earlier|later))\b", parsed.text)
-    things = tuple(thing for thing in parsed.things if not set(thing.split()) <= {*COLOUR_WORDS, *ORDINALS, "one", "day"})
+    of_it = {"one", "day", *COLOUR_WORDS, *ORDINALS, *(ATTRIBUTES if before.things else ())}
+    things = tuple(thing for thing in parsed.things if not set(thing.split()) <= of_it)
     attributes = [word for thing in parsed.things if thing not in things for word in thing.split()]
     colour = " ".join(word for word in attributes if word in COLOUR_WORDS)
     place = next((ORDINALS[word] for word in attributes if word in ORDINALS), 0)
-    stepped = 0 if step is None else -2 if step[1] == "before" or step[2] == "earlier" else 2
+    stepped = 0 if step is None or _NEXT_DAY.search(parsed.text) else -2 if step[1] == "before" or step[2] == "earlier" else 2
     at_that_time = None if parsed.time else pattern("ATTHATTIME").search(parsed.text.rstrip(" ?!."))  # "what was it on Sunday then"
     beside = (
         None
@@ -71,14 +75,14 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
         relation = cast("Relation", "while" if at_that_time else beside[1] if beside[1] in {"before", "after"} else "side")
         clause, own = (f"while {before.text}", before.words) if told else (beside[0], parsed.words)
         return msgspec.structs.replace(
-            parsed, relation=relation, anchors=before.things[:1], place="", clause=clause, follows=False,
+            parsed, relation=relation, anchors=before.things[:1], place="", clause=clause, follows=False, time=_time(parsed, before),
             words=tuple(word for word in own if told or word not in beside[0].split()),
         )  # fmt: skip
-    of_it = before.things if _asks_of_it(parsed) else ()
-    kept = (*things, *of_it) or tuple(f"{colour} {thing}".strip() for thing in before.things)
+    its = before.things if _asks_of_it(parsed) else ()
+    kept = (*things, *its) or tuple(f"{colour} {thing}".strip() for thing in before.things)
     anchors = tuple(f"{one} {kept[0]}" if one in ORDINALS and kept else one for one in parsed.anchors)
     again = parsed.kind in {"what", "which"} and not things  # "what was it yesterday", of a price
-    replaced = () if of_it or not things else {word for thing in before.things for word in thing.split()}
+    replaced = () if its or not things else {word for thing in before.things for word in thing.split()}
     return msgspec.structs.replace(
         parsed, kind=before.kind if bare else parsed.kind, things=() if anchors else kept, anchors=anchors,
         ordinal=parsed.ordinal or place or stepped, place=parsed.place or before.place,
@@ -92,7 +96,7 @@ def _time(parsed: Parsed, before: Parsed) -> TimeRef | None:
     time, step = parsed.time, _NEXT_DAY.search(parsed.text)
     of_day = time if time and (time.part or time.first) else None
     if step and before.time and before.time.day:
-        side = "before" if step[1] in {"day before", "previous day"} else "after"
+        side = "before" if step[1] in {"day before", "previous day", "day earlier"} else "after"
         return msgspec.structs.replace(of_day or before.time, said=step[0], day=f"day {side} {before.time.day}")
     if of_day and before.time and not of_day.day:
         return msgspec.structs.replace(of_day, day=before.time.day)

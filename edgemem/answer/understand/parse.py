@@ -77,7 +77,9 @@ def _addressed(plain: str, body: str, before: Parsed | None) -> Parsed | None:
         if pattern("IN_VIEW").fullmatch(asked):
             return Parsed(kind="what", text=plain, verb="see", hint="seen", time=now)
         time, timeless = take_time(asked)
-        about = next((name for name, form in patterns("ABOUT") if form.fullmatch(timeless if name == "recording" else asked)), "")
+        about = next(
+            (name for name, form in patterns("ABOUT") if form.fullmatch(timeless.strip(" ,") if name == "recording" else asked)), ""
+        )
         if about in {"clock", "recording", "device"} and of_before:
             return None
         if about and (about not in {"told", "clock"} or len(asked) == len(body)):  # "what day is it I meet Anna"

@@ -23,7 +23,7 @@ WEEKDAYS = [name.lower() for name in calendar.day_name]
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()}
 PARTS = {
-    "morning": (5, 12), "noon": (11, 14), "afternoon": (12, 18), "evening": (17, 23), "tonight": (18, 29), "night": (20, 29),
+    "morning": (5, 12), "noon": (11, 14), "afternoon": (12, 18), "evening": (17, 23), "tonight": (18, 29), "night": (18, 29),
     "early hours": (0, 6), "dawn": (4, 8), "lunchtime": (11, 14), "dusk": (17, 22),
 }  # fmt: skip
 """Hours of the day; above 24 reaches into the next morning."""
@@ -161,8 +161,12 @@ def _bare_hour(word: str, exact_s: float) -> Clock | None:
     return Clock(day_s=hour * 3600, exact_s=exact_s, half_day=True) if 1 <= hour <= 12 else None
 
 
+_NTH = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth")
+
+
 def _date(text: str) -> str | None:
     """Such as "2025-06-03"; "0000-06-03" without a year, "0000-00-03" without a month; "03.06.2025" begins with the day."""
+    text = " ".join(str(_NTH.index(word) + 1) if word in _NTH else word for word in text.split())  # "the first of March"
     figures = [int(f) for f in re.findall(r"\d+", text)][:: -1 if text.count(".") == 2 else 1]
     if named := next((word for word in re.findall(r"[a-z]+", text) if word in _MONTHS), ""):
         day, year = figures[0], figures[1] if len(figures) > 1 else 0
@@ -199,7 +203,15 @@ def _minutes(text: str) -> tuple[float, ...]:
     return tuple(60 * _number(word.replace("minutes", "").replace("minute", "")) for word in re.split(" and | to ", text))
 
 
-_SIDES = {"before": "before", "until": "before", "till": "before", "after": "after", "since": "after", "between": "between"}
+_SIDES = {
+    "before": "before",
+    "until": "before",
+    "till": "before",
+    "after": "after",
+    "since": "after",
+    "from": "after",
+    "between": "between",
+}
 _READ: dict[str, tuple[str, Callable[[str], object]]] = {
     "relation": ("relation", lambda side: _SIDES.get(side, "at")), "future": ("future", bool), "part": ("part", str),
     "first": ("first", read_clock), "second": ("second", read_clock),
