@@ -88,6 +88,13 @@ def test_whether_it_changed(question: str, from_day: int | None, says: str, and_
     assert told.confidence < 0.5
 
 
+def test_whether_it_changed_on_one_day_is_asked_of_that_day() -> None:
+    day = {"from_us": 4 * DAY_S * US - 1, "to_us": 4 * DAY_S * US + 1}
+    told = answer("Did the level of the car change that day?", *LEVELS, **day)
+    assert told.text.startswith('Yes: now Somebody said "The car is parked on level 4."')
+    assert told.text.endswith('Then Somebody said "The car is parked on level 3." at 00:00:00 on Sunday 1970-01-04.')
+
+
 def test_what_is_told_the_same_did_not_change() -> None:
     gates = tuple(heard(words, day * DAY_S, **SURE) for day, words in ((1, "We leave from gate 83."), (2, "We leave from gate 83")))
     assert answer("Did the gate change?", *gates).text.startswith("No: now")

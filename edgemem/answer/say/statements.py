@@ -85,7 +85,7 @@ def ranked(s: Session, pool: Pool) -> Ranked:
     """Words by how likely they answer the question, best first; of two alike the newer. What was told several times ("the car is on level
     3", the next day 5) is first as it was told last in the time that is asked about, or as the question's place in a row has it.
     """
-    p, asked = s.parsed, Query(text="", from_us=s.span.from_us, to_us=s.span.to_us)
+    p, asked = s.parsed, _asked(s)
     of_anchor = words(p.anchors[0]) if p.relation == "before" and p.anchors else []  # "what was it called before Daisy"
     until = [one for one in pool.candidates if of_anchor and held(of_anchor, one.text) >= 1]
     mine = [one for one in pool.candidates if may_tell(p, one)]
@@ -103,6 +103,11 @@ def ranked(s: Session, pool: Pool) -> Ranked:
     if not -len(then) <= place < len(then):
         return best
     return [(found[0][0], then[place][1]), *(pair for pair in best if pair is not then[place])]
+
+
+def _asked(s: Session) -> Query:
+    """The time that is asked about."""
+    return Query(text="", from_us=s.span.from_us, to_us=s.span.to_us)
 
 
 def versions(p: Parsed, found: Ranked) -> Ranked:
@@ -222,7 +227,7 @@ def tell(s: Session, best: Ranked, others: tuple[str, ...] = ()) -> Reply:
     if len(every := each_version(s, best)) > 1:
         text = f"{' '.join(_statement(s, two) for _, two in every[:_TOLD])}{f' And {len(every) - _TOLD} more.' * (len(every) > _TOLD)}"
         return answered(text, min(share * heard_right(two) for share, two in every), tuple(two.evidence[0].id for _, two in every))
-    asked = Query(text="", from_us=s.span.from_us, to_us=s.span.to_us)
+    asked = _asked(s)
     then = [pair for pair in best[1:] if asked.holds(pair[1].t0_us) or not asked.holds(one.t0_us)]
     also = [two for share, two in then if share >= _AS_LIKELY * sure and similar_texts(one.text, two.text) < _ALIKE][:1]
     clear = heard_right(one) * (_UNHEARD if is_unheard(s.parsed, one) else 1.0)
@@ -238,7 +243,7 @@ def each_version(s: Session, best: Ranked) -> Ranked:
     """All that was told in the time that is asked about, where several are asked for ("all buses since Sunday"): each text once, as it was
     told first.
     """
-    p, asked = s.parsed, Query(text="", from_us=s.span.from_us, to_us=s.span.to_us)
+    p, asked = s.parsed, _asked(s)
     if p.ordinal or not best or singular(p.target) == p.target or not pattern("ALL_OF").search(p.question):
         return []
     told = [pair for pair in versions(p, best) if asked.holds(pair[1].t0_us)]
@@ -269,13 +274,15 @@ def is_of_another_time(s: Session, one: Candidate) -> bool:
     p, span = s.parsed, s.span
     asked = p.time is not None and (happened(p) or p.verb in SAYING) and not (span.problem or span.to_come)
     own = p.time is not None and bool(set(words(p.time.said)) & set(WEEKDAYS) & set(words(one.text)))
-    return asked and not own and not Query(text="", from_us=span.from_us, to_us=span.to_us).holds(one.t0_us)
+    return asked and not own and not _asked(s).holds(one.t0_us)
 
 
 def then_and_now(s: Session, told: Ranked) -> Reply:
     """Whether what was told changed since the time that is asked about, or since it was told before."""
-    (sure, now), since = told[-1], [one for _, one in told[:-1] if one.t0_us >= (s.span.from_us or 0)]
-    then = since[0] if s.span.from_us is not None and since else next((one for _, one in reversed(told[:-1])), None)
+    within = [pair for pair in told if s.span.from_us is not None and _asked(s).holds(pair[1].t0_us)]
+    sure, now = (within or told)[-1]
+    before = [one for _, one in told if one.t0_us < now.t0_us]
+    then = within[0][1] if len(within) > 1 else before[-1] if before else None
     if then is None:
         return answered(f"I know only this: {_statement(s, now)}", _COUNTED * sure, (now.evidence[0].id,))
     text = f"{'Yes' if _differ(now, then) else 'No'}: now {_statement(s, now)} Then {_statement(s, then)}"
