@@ -95,9 +95,11 @@ def _of_memory(s: Session) -> Plan:
     if p.asked is not None and pool.people and not s.span.problem and (known := (yield from people.relation(s))) is not None:
         return known if known.option is not None else choose.with_option(s, known)
     words = statements.ranked(s, pool)
-    past = p.time is not None and (p.time.day in {"today", "yesterday", "day before yesterday"} or p.time.day.endswith("ago"))
+    day = p.time.day if p.time else ""
+    past = day in {"yesterday", "day before yesterday"} or day.endswith("ago") or day.startswith(("last ", "day before ", "day after "))
     named = p.things or p.person or set(p.words) - ASKING_VERBS or p.kind not in {"where", "summary", "other"}
-    over = (_is_over(s) and (p.hint != "said" or past)) or not named  # "give me Tuesday"
+    counted = p.kind in {"how_many", "how_long"}
+    over = past or counted or (_is_over(s) and (p.hint != "said" or day == "today")) or not named  # "give me Tuesday"
     if s.span.problem and (over or not words or not is_likely(*words[0])):
         return abstain(s.span.problem)
     if s.question.options:
@@ -127,8 +129,8 @@ def _again_in_words(s: Session) -> Steps[Reply | None]:
     if not (in_words and earlier):
         return told if in_words else None
     before = yield from ask(msgspec.structs.replace(parsed, ordinal=-2))
-    same = before.evidence[:1] == told.evidence[:1]
-    return abstain("I know of nothing that was told before that.", evidence=told.evidence) if same else before
+    none = before.status != "answered" or before.evidence[:1] == told.evidence[:1]
+    return abstain("I know of nothing that was told before that.", evidence=told.evidence) if none else before
 
 
 def _changed(s: Session) -> Steps[Reply | None]:
@@ -146,7 +148,7 @@ def _changed(s: Session) -> Steps[Reply | None]:
     asked = dataclasses.replace(s, understood=lambda: (plain, TimeSpan()))
     found = statements.ranked(asked, (yield from everything(asked))) if plain.words else []
     told = statements.versions(plain, found) if found and is_likely(*found[0]) else []
-    return statements.then_and_now(s, told) if told else None
+    return choose.with_option(s, statements.then_and_now(s, told)) if told else None
 
 
 _MENTIONED = 6
@@ -332,7 +334,8 @@ def _settled(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -
     p = s.parsed
     pictured = any(lead.basis == "frame" and is_shown(p, lead) for lead in pool.leads)
     claimed = words if p.kind == "yes_no" and not (p.negated or p.anchors or pictured) else ()
-    found = next((pair for pair in claimed if _verdict(p, pair[1])), None)
+    replaced = statements.replaced(p, words)
+    found = next((pair for pair in claimed if pair[1] not in replaced and _verdict(p, pair[1])), None)
     return found and _in_words(s, pool, [(max(_SETTLED, found[0]), found[1])])
 
 

@@ -100,7 +100,11 @@ def test_what_is_told_the_same_did_not_change() -> None:
     assert answer("Did the gate change?", *gates).text.startswith("No: now")
     assert answer("Did the gate change?", gates[0]).text.startswith("I know only this: ")
     prices = tuple(heard(f"The coffee costs {n} euros.", n * DAY_S, **SURE) for n in (3, 7))
-    assert answer("did the coffee get any cheaper since then", *prices, from_us=0).text.startswith("Yes: now")
+    cheaper = answer("did the coffee get any cheaper since then", *prices, from_us=0).text
+    assert cheaper.startswith('Now Somebody said "The coffee costs 7 euros."'), "in which direction is not told"
+    assert cheaper.endswith('Then Somebody said "The coffee costs 3 euros." at 00:00:00 on Sunday 1970-01-04.')
+    assert answer("Is the gate still the same?", *gates).text.startswith("Yes: now")
+    assert answer("Is the gate the same as before?", gates[0], heard("We leave from gate 9.", 3 * DAY_S, **SURE)).text.startswith("No: now")
     assert not answer("Did the gate change?").text.startswith(("Yes", "No", "I know"))
     misheard = tuple(heard(f"The meeting is with {name}.", day * DAY_S, **SURE) for day, name in ((1, "Sarah"), (2, "Sara")))
     assert answer("Was the meeting moved?", *misheard).text.startswith("No: now"), "a slip of one letter"
@@ -184,9 +188,11 @@ def test_nothing_was_recorded_on_a_day_that_is_over() -> None:
 
 
 def test_a_thing_of_several_days_is_meant_as_it_was_last() -> None:
-    old, new, newer = episode(10, score=0.9), episode(2 * DAY_S, score=0.6), episode(2 * DAY_S + 3600, score=0.5)
+    old, new, newer = episode(10, score=0.6), episode(2 * DAY_S, score=0.55), episode(2 * DAY_S + 3600, score=0.5)
     assert base.pick([old, new, newer], 0) is new, "within an hour of the last one"
     assert base.pick([old, new, episode(2 * DAY_S + 3601, score=0.5)], 0) is not new
+    assert base.pick([old, episode(2 * DAY_S, score=0.48)], 0) is not old, "eight tenths of the best"
+    assert base.pick([old, episode(2 * DAY_S, score=0.47)], 0) is old
     assert base.pick([old, new, newer], 1) is old
     assert base.pick([], 0) is None
 

@@ -39,6 +39,9 @@ SAME_TRACK_US = 30 * US
 OCCASION_US = 3600 * US
 """What is told or seen within an hour is of one occasion. Who asks about a thing of several days means the last of them first: of 53 things
 that six life logs in one memory show on several days the best picture of the last occasion is right for 30, the best of all for 32."""
+_AS_CLEAR = 0.8
+"""What scores less than this share of the best is no newer sight of it: with that 31 of the 53 are right. Nor is a sign with another number
+a second one of it."""
 ALL_HELD = 0.99
 """Share of a question's words from which on words hold all of it."""
 CITED, OTHERS = 3, 5
@@ -83,8 +86,8 @@ def strong(lead: Lead) -> list[Episode]:
     """Its appearances as tracks, oldest first: those that surely show the same thing as the best sighting, and of these what is close
     together as one. Where looks were not compared, the share of the best score tells how sure it is.
     """
-    best = best_score(lead)
-    likely = (e for e in lead.episodes if any(lead.same.get(one.id, one.score / best if best else 1.0) >= STRONG for one in e.evidence))
+    best, least = best_score(lead), _AS_CLEAR if lead.basis == "text" else STRONG
+    likely = (e for e in lead.episodes if any(lead.same.get(one.id, one.score / best if best else 1.0) >= least for one in e.evidence))
     near = runs(likely, lambda track, e: track[-1].stream == e.stream and e.t0_us - max(one.t1_us for one in track) < SAME_TRACK_US)
     return [episode_of(sighting for episode in track for sighting in episode.evidence) for track in near]
 
@@ -109,8 +112,9 @@ def by_score(episodes: Iterable[Episode]) -> list[Episode]:
 def pick(episodes: Sequence[Episode], ordinal: int) -> Episode | None:
     """The n-th appearance, the last (-1), or of the last occasion the one with the best sighting (0); None when there are not that many."""
     if not ordinal:
-        last_us = max((e.t0_us for e in episodes), default=0)
-        return max((e for e in episodes if last_us - e.t0_us <= OCCASION_US), key=lambda e: e.score, default=None)
+        clear = [e for e in episodes if e.score >= _AS_CLEAR * max(one.score for one in episodes)]
+        last_us = max((e.t0_us for e in clear), default=0)
+        return max((e for e in clear if last_us - e.t0_us <= OCCASION_US), key=lambda e: e.score, default=None)
     position = ordinal - 1 if ordinal > 0 else ordinal
     if not -len(episodes) <= position < len(episodes):
         return None

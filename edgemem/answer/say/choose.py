@@ -54,7 +54,9 @@ def choose(s: Session, pool: Pool, ranked: Sequence[tuple[float, Candidate]], fr
 
 
 def _from_words(s: Session, ranked: Sequence[tuple[float, Candidate]]) -> Reply | None:
-    """The option that stands in the words that fit the question best."""
+    """The option that stands in the words that fit the question best; of what was told several times only in the telling that is meant."""
+    replaced = statements.replaced(s.parsed, ranked)
+    ranked = [pair for pair in ranked if pair[1] not in replaced]
     pairs = [(likeness(option, one.text), i, sure, one) for sure, one in ranked for i, option in enumerate(s.question.options)]
     share, option, sure, best = max(pairs, key=lambda pair: pair[2] * (0.5 + pair[0]) * (pair[0] >= _HELD), default=(0.0, 0, 0.0, None))
     if best is None or share < _HELD:

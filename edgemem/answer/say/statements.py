@@ -100,6 +100,10 @@ def ranked(s: Session, pool: Pool) -> Ranked:
         place = next((i for i, (_, one) in enumerate(then) if one in until), 0) - 1
         place = len(then) if place < 0 else place
     best = [pair for pair in found if pair[1] in mine]
+    if p.ordinal < -1 and then:  # what it was before is another than what it is
+        then = [pair for pair in then if _differ(pair[1], then[-1][1])]
+        place += 1
+        best = best if then else []
     if not -len(then) <= place < len(then):
         return best
     return [(found[0][0], then[place][1]), *(pair for pair in best if pair is not then[place])]
@@ -117,12 +121,19 @@ def versions(p: Parsed, found: Ranked) -> Ranked:
     if not found:
         return []
     sure, best = found[0]
-    own = [word for word in numbered(" ".join(p.words)) if not word.isdigit() and best_word(word, line_of(best.text))]
+    naming = {word for thing in (*p.things, p.person) if not thing[:1].isdigit() for word in numbered(thing)}  # "bus 87", not "5 euros"
+    asked = (word for word in numbered(" ".join(p.words)) if not word.isdigit() or word in naming)
+    own = [word for word in asked if best_word(word, line_of(best.text))]
     mine = (pair for pair in found if pair[1].channel == best.channel and all(best_word(word, line_of(pair[1].text)) for word in own))
     same = [
         pair for pair in mine if similar_texts(pair[1].text, best.text) >= _ALIKE or (pair[0] >= _AS_LIKELY * sure and is_likely(*pair))
     ]
     return sorted(same, key=lambda pair: pair[1].t0_us)
+
+
+def replaced(p: Parsed, found: Ranked) -> list[Candidate]:
+    """What the first of these words was told as on another occasion."""
+    return [one for _, one in versions(p, found) if abs(one.t0_us - found[0][1].t0_us) > OCCASION_US]
 
 
 def may_tell(p: Parsed, one: Candidate) -> bool:
@@ -285,7 +296,9 @@ def then_and_now(s: Session, told: Ranked) -> Reply:
     then = within[0][1] if len(within) > 1 else before[-1] if before else None
     if then is None:
         return answered(f"I know only this: {_statement(s, now)}", _COUNTED * sure, (now.evidence[0].id,))
-    text = f"{'Yes' if _differ(now, then) else 'No'}: now {_statement(s, now)} Then {_statement(s, then)}"
+    same = re.search(r"\bsame\b", s.parsed.question) is not None
+    said = "" if pattern("BECAME").search(s.parsed.question) else "Yes: " if _differ(now, then) != same else "No: "  # which way is not told
+    text = f"{said}{'now' if said else 'Now'} {_statement(s, now)} Then {_statement(s, then)}"
     return answered(text, _COUNTED * sure * min(heard_right(now), heard_right(then)), (now.evidence[0].id, then.evidence[0].id))
 
 

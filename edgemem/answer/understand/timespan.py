@@ -63,7 +63,7 @@ def resolve(ref: TimeRef | None, question: Question, view: View) -> TimeSpan:
         return _TO_COME
     if ref.edge or ref.offsets_s is not None:
         streams = _streams_of(ref.day, now, question.tz, view)
-        return _by_offset(ref.offsets_s or _edge(ref.edge, streams), streams, ref.said)
+        return _by_offset(ref.offsets_s or (_edge(ref.edge, streams) if streams else (0.0, 0.0)), streams, ref.said)
     if ref.ago_s is not None:
         return _ago(ref.ago_s, now, bounds, view)
     if ref.last_s is not None:
@@ -79,7 +79,7 @@ def _recorded(view: View, t_us: int) -> bool:
 
 def _streams_of(day: str, now: int, tz: str, view: View) -> list[Stream]:
     """The streams that began on a day, newest first; all where no day is named or none began on it."""
-    streams = sorted(view.streams(), key=lambda stream: -stream.t0_us)
+    streams = sorted((one for one in view.streams() if one.t0_us <= now), key=lambda stream: -stream.t0_us)
     first, after = _named_days(day, to_local(now, tz).date()) if day else (date.min, date.max)
     return [one for one in streams if first <= to_local(one.t0_us, tz).date() < after] or streams
 
