@@ -468,3 +468,65 @@ def test_what_it_was_on_another_day_goes_on_about_it() -> None:
     number = understand("And on Monday in the evening, which number was it?", understand("What gate did you read today?"))
     assert (number.things, number.form, number.time and number.time.part) == (("gate",), "number", "evening")
     assert not understand("what did I see on Saturday?").follows
+
+
+def test_a_number_that_names_the_thing_is_kept() -> None:
+    buses = tuple(heard(f"Bus {n} goes to {town}.", day * DAY_S, **SURE) for day, n, town in ((1, 87, "Vienna"), (2, 83, "Dublin")))
+    assert "Vienna" in answer("Where does bus 87 go?", *buses).text
+    assert "Dublin" in answer("Where does the bus go?", *buses).text
+    gates = msgspec.structs.replace(lead(episode(10, score=0.9), episode(DAY_S, score=0.6), phrase="gate 18"), basis="text")
+    assert base.picked(gates).t0_us == 10 * US
+    assert [track.t0_us for track in base.strong(gates)] == [10 * US], "a sign with another number is no second one"
+
+
+def test_what_it_was_before_is_another_value() -> None:
+    gates = tuple(heard(f"We leave from gate {n}.", day * DAY_S, **SURE) for day, n in ((1, 18), (2, 64), (3, 83), (4, 83)))
+    assert "gate 64" in answer("what was the previous gate we left from", *gates).text.partition("Before that")[0]
+    assert answer("what was the previous gate we left from", *gates[2:]).status == "abstained", "it was always that"
+    assert answer("what was the previous gate we left from", gates[0]).status == "abstained"
+
+
+def test_a_claim_is_compared_with_what_was_told_last() -> None:
+    prices = tuple(heard(f"The coffee costs {n} euros.", n * DAY_S, **SURE) for n in (3, 7))
+    assert not answer("Is the coffee still 7 euros?", *prices).text.startswith("No")
+    assert not answer("Is the coffee still 3 euros?", *prices).text.startswith("Yes")
+    assert statements.replaced(understand("What does the coffee cost?"), [(0.9, prices[1]), (0.9, prices[0])]) == [prices[0]]
+
+
+def test_an_option_is_chosen_by_what_was_told_last() -> None:
+    s = asked("Which gate do we leave from?")
+    s.question = msgspec.structs.replace(s.question, options=("gate 18", "gate 64"))
+    gates = [heard(f"We leave from gate {n}.", day * DAY_S, **SURE) for day, n in ((1, 18), (2, 64))]
+    found = choose._from_words(s, statements.ranked(s, Pool(candidates=tuple(gates))))
+    assert found is not None
+    assert found.option == 1
+
+
+@pytest.mark.parametrize("question", ["and yesterday?", "what was it two days ago?", "how often was it said on Tuesday?"])
+def test_a_day_without_a_recording_is_no_other_day(question: str) -> None:
+    told = answer(question, *LEVELS, before="Where is the car parked?", problem="Nothing was recorded then.")
+    assert told.text == "Nothing was recorded then."
+
+
+@pytest.mark.parametrize(
+    ("question", "before", "second", "said"),
+    [
+        ("Was the coffee more expensive on Monday than on Sunday?", "", "", "on monday on sunday"),
+        ("and the day after?", "What did I see last month?", "", "last month"), ("what was said since March 1?", "", "", "since march 1"),
+        ("what was there before the 28th", "", "", "before the 28th"), ("What did I see on March the first?", "", "", "on march the first"),
+    ],
+)  # fmt: skip
+def test_what_days_mean_in_a_sentence(question: str, before: str, second: str, said: str) -> None:
+    parsed = understand(question, understand(before) if before else None)
+    assert (parsed.second, parsed.time and parsed.time.said, parsed.ordinal) == (second, said, 0)
+
+
+def test_a_stream_that_begins_later_is_not_there_yet() -> None:
+    assert span("at the very end", WEEK, "2026-03-02T10:00:00Z").from_us == us("2026-03-02T08:11:30Z")
+    assert span("at the start", FakeView(("later", "2026-03-05T08:00:00Z", 60)), NOW).problem
+    assert of("what was there since March 2").from_us == us("2026-03-02T00:00:00Z")
+
+
+def test_how_many_recordings_there_are(week: Path, kit: AnswerKit) -> None:
+    for question in ("How many recordings are there?", "On how many days did I record?", "how many days were recorded"):
+        assert put(week, kit, question).answer.startswith("I recorded 3 times on 3 days"), question

@@ -208,6 +208,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     hint = _hint(hinted, named, kind)
     if kind in {"when", "how_many"} and hint == "said" and parsed.things and _asks_itself(own, rest, raw, kind):
         hint = "none"
+    said = text.time.said if text.time else " "  # "on March the first" is no first time
     often = detail == "times" or (detail == "at_once" and pattern("OFTEN").search(plain))  # "the mug, each time: how many"
     parsed = msgspec.structs.replace(
         _pointed(msgspec.structs.replace(parsed, hint=hint), before=bool(about.things)),
@@ -215,7 +216,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         form=(kind != "when" and form_of(kind, asked)) or form_of(kind, hinted),
         words=wanted_words(_whole_text(topic, story, timeless), kind),
         predicate=_predicate(kind, detail, named), counts="times" if often else "at_once" if detail == "at_once" else "",
-        ordinal=place_in_row(text.core, kind) or place_in_row(plain, kind),
+        ordinal=next(filter(None, (place_in_row(one.replace(said, " "), kind) for one in (text.core, plain))), 0),
         clause=" ".join(filter(None, (clause, vague))), asked=None if quote else _asked_of(timeless, about),
     )  # fmt: skip
     return _of_colours(parsed)
