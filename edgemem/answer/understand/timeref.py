@@ -56,6 +56,8 @@ class TimeRef(Record, frozen=True):
     second: Clock | None = None
     day: str = ""
     """"today", "yesterday", a weekday, an ISO date, "week" ..."""
+    last_of: str = ""
+    """The last of several days ("from Sunday to Tuesday")."""
     part: str = ""
     """"morning" ..., see `PARTS`."""
     ago_s: float | None = None
@@ -217,7 +219,7 @@ _READ: dict[str, tuple[str, Callable[[str], object]]] = {
     "first": ("first", read_clock), "second": ("second", read_clock),
     "bare": ("first", lambda hour: _bare_hour(hour, 3600.0)), "ish": ("first", lambda hour: _bare_hour(hour, 1800.0)),
     "day": ("day", str), "date": ("day", _date), "week_before": ("day", lambda day: f"{day} before"),
-    "last_day": ("day", lambda day: f"last {day}"),
+    "last_day": ("day", lambda day: f"last {day}"), "last_of": ("last_of", str),
     "days_ago": ("day", lambda number: f"{round(_number(number))} days ago"), "month": ("day", lambda name: f"month {_MONTHS[name]}"),
     "ago": ("ago_s", duration_s), "last": ("last_s", duration_s),
     "begin": ("offsets_s", lambda length: (0.0, duration_s(length))), "end": ("offsets_s", lambda length: (-duration_s(length), 0.0)),

@@ -195,6 +195,9 @@ def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view:
     if not ref.day:
         return _by_clock(ref, _newest_first(oldest, newest)[:_RECENT_DAYS], now, tz, view)
     first, after = _named_days(ref.day, today)
+    if ref.last_of:  # "from Friday to Monday", asked on a Wednesday
+        after = _named_days(ref.last_of, today)[1]
+        first -= 7 * _ONE * (first >= after)
     start, end = _local_us(first, tz), _local_us(after, tz) - 1
     if open_ := ref.relation in {"before", "after"} and ref.first is None:  # since Sunday, before Monday evening
         edge = _local_us(first, tz, 3600 * PARTS[ref.part][0] if ref.part else 0)
