@@ -446,6 +446,14 @@ def test_days_that_stand_anywhere(question: str, said: str, day: str) -> None:
     assert (time.said if time else "", time.day if time else "") == (said, day)
 
 
+def test_a_stretch_of_days_without_a_recording_is_named() -> None:
+    for said in ("before last sunday", "since tuesday", "from friday to saturday"):
+        view = WEEK if said != "since tuesday" else FakeView(("one", "2026-03-01T08:00:00Z", 60))
+        assert span(said, view, NOW).problem == f"Nothing was recorded {said}.", said
+    assert span("on Tuesday", WEEK, NOW).problem == "Nothing was recorded on Tuesday 2026-03-03."
+    assert span("yesterday", WEEK, NOW).problem == "Nothing was recorded yesterday."
+
+
 def test_a_day_of_a_month_is_the_last_such_day() -> None:
     always = FakeView(("all", "2026-01-01T00:00:00Z", 70 * DAY_S))
     for said, start in (

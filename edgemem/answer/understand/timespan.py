@@ -206,7 +206,8 @@ def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view:
         return _TO_COME
     reach = after + _ONE * (PARTS[ref.part][1] // 24 if ref.part else 0)  # a night ends on the next day
     if not _covered(view, TimeSpan(from_us=start, to_us=end if open_ else _local_us(reach, tz) - 1)):
-        return TimeSpan(problem=f"Nothing was recorded {ref.day if ref.day in {'today', 'yesterday'} else f'on {first:%A %Y-%m-%d}'}.")
+        day = ref.day if ref.day in {"today", "yesterday"} else f"on {first:%A %Y-%m-%d}"
+        return TimeSpan(problem=f"Nothing was recorded {ref.said if open_ or ref.last_of else day}.")
     if open_ or (ref.first is None and not ref.part):
         return TimeSpan(from_us=start, to_us=end)
     return _by_clock(ref, _newest_first(first, after - _ONE), now, tz, view)
