@@ -100,9 +100,15 @@ def test_what_is_told_the_same_did_not_change() -> None:
     assert answer("Did the gate change?", *gates).text.startswith("No: now")
     assert answer("Did the gate change?", gates[0]).text.startswith("I know only this: ")
     prices = tuple(heard(f"The coffee costs {n} euros.", n * DAY_S, **SURE) for n in (3, 7))
-    cheaper = answer("did the coffee get any cheaper since then", *prices, from_us=0).text
-    assert cheaper.startswith('Now Somebody said "The coffee costs 7 euros."'), "in which direction is not told"
-    assert cheaper.endswith('Then Somebody said "The coffee costs 3 euros." at 00:00:00 on Sunday 1970-01-04.')
+    for asks, says in (("any cheaper", "No: now"), ("more expensive", "Yes: now"), ("up", "Yes: now"), ("better", "Now")):
+        found = answer(f"did the coffee get {asks} since then", *prices, from_us=0).text
+        assert found.startswith(f'{says} Somebody said "The coffee costs 7 euros."'), asks
+        assert found.endswith('Then Somebody said "The coffee costs 3 euros." at 00:00:00 on Sunday 1970-01-04.')
+    flat = tuple(
+        heard(words, day * DAY_S, **SURE) for day, words in ((1, "The coffee costs 3 euros."), (2, "The coffee costs 3 euros now."))
+    )
+    assert answer("did the coffee get cheaper", *flat).text.startswith("No: now"), "neither less nor more"
+    assert answer("did the coffee get dearer", *flat).text.startswith("No: now")
     assert answer("Is the gate still the same?", *gates).text.startswith("Yes: now")
     assert answer("Is the gate the same as before?", gates[0], heard("We leave from gate 9.", 3 * DAY_S, **SURE)).text.startswith("No: now")
     assert not answer("Did the gate change?").text.startswith(("Yes", "No", "I know"))

@@ -37,6 +37,7 @@ from edgemem.answer.understand.words import (
     likeness,
     line_of,
     meaning,
+    number_in,
     numbered,
     root,
     similar_texts,
@@ -297,7 +298,13 @@ def then_and_now(s: Session, told: Ranked) -> Reply:
     if then is None:
         return answered(f"I know only this: {_statement(s, now)}", _COUNTED * sure, (now.evidence[0].id,))
     same = re.search(r"\bsame\b", s.parsed.question) is not None
-    said = "" if pattern("BECAME").search(s.parsed.question) else "Yes: " if _differ(now, then) != same else "No: "  # which way is not told
+    said = "Yes: " if _differ(now, then) != same else "No: "
+    if which_way := pattern("BECAME").search(s.parsed.question):
+        less, more = (pattern(name).search(which_way[0]) for name in ("LESS", "MORE"))
+        here, there = number_in(now.text), number_in(then.text)
+        said = ""
+        if (less or more) and here is not None and there is not None:
+            said = "Yes: " if (here < there if less else here > there) else "No: "
     text = f"{said}{'now' if said else 'Now'} {_statement(s, now)} Then {_statement(s, then)}"
     return answered(text, _COUNTED * sure * min(heard_right(now), heard_right(then)), (now.evidence[0].id, then.evidence[0].id))
 
