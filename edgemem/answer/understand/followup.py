@@ -95,7 +95,7 @@ def _time(parsed: Parsed, before: Parsed) -> TimeRef | None:
     """That of the question, on the day of the one before where it names none: "which bus on Monday morning? and the evening one"."""
     time, step = parsed.time, _NEXT_DAY.search(parsed.text)
     of_day = time if time and (time.part or time.first) else None
-    if step and before.time and before.time.day and not re.search(r"week|month|year|20\d\d-", before.time.day.replace("weekday", "")):
+    if step and before.time and before.time.day and not re.search("week|month|year", before.time.day):
         side = "before" if step[1] in {"day before", "previous day", "day earlier"} else "after"
         return msgspec.structs.replace(of_day or before.time, said=step[0], day=f"day {side} {before.time.day}")
     if of_day and before.time and not of_day.day:

@@ -51,10 +51,10 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
 
 def _two_days(plain: str) -> tuple[str, str, bool]:
     """A question about two days is one about the first, and the same about the other; and whether it asks on which there was more."""
-    for joint in re.finditer(r",? (?:and|or|than)\b", plain):
+    counted = re.search(r"\b(?:more|fewer|most|fewest) (\w+)", plain)
+    more = counted is not None and not lexicon.is_adjective(counted[1])  # not "more expensive"
+    for joint in re.finditer(r",? (?:and|or|than)\b", plain) if take_time(plain)[0] else ():
         (first, _), (other, rest) = take_time(plain[: joint.start()]), take_time(plain[joint.end() :])
-        counted = re.search(r"\b(?:more|fewer|most|fewest) (\w+)", plain)
-        more = counted is not None and not lexicon.is_adjective(counted[1])  # not "more expensive"
         days = first and other and first.day and other.day and first.day != other.day and not (content(rest) or "between" in plain)
         if days and other and (more or joint[0].endswith("and")):
             return plain[: joint.start()], f"and {other.said}", more

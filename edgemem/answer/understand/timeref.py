@@ -205,15 +205,7 @@ def _minutes(text: str) -> tuple[float, ...]:
     return tuple(60 * _number(word.replace("minutes", "").replace("minute", "")) for word in re.split(" and | to ", text))
 
 
-_SIDES = {
-    "before": "before",
-    "until": "before",
-    "till": "before",
-    "after": "after",
-    "since": "after",
-    "from": "after",
-    "between": "between",
-}
+_SIDES = {"before": "before", "until": "before", "till": "before", "after": "after", "since": "after", "between": "between"}
 _READ: dict[str, tuple[str, Callable[[str], object]]] = {
     "relation": ("relation", lambda side: _SIDES.get(side, "at")), "future": ("future", bool), "part": ("part", str),
     "first": ("first", read_clock), "second": ("second", read_clock),
