@@ -75,6 +75,14 @@ def test_when_it_was_seen() -> None:
     assert shown(read, kind="when").text == f'I read "" {at(10)}.'
 
 
+def test_what_came_after_or_before_something_is_what_came_next_to_it() -> None:
+    three = lead(episode(10), episode(50, score=0.91), episode(99), phrase="animals")
+    for relation, came in (("after", at(10)), ("before", at(99, "1 min 39 s"))):
+        found = shown(three, kind="what", things=("animals",), relation=relation, anchors=("dog",))
+        assert found.text.startswith(f"I saw the animals {came}"), relation
+    assert shown(three, kind="what", things=("animals",), relation="after").text.startswith(f"I saw the animals {at(50)}"), "after nothing"
+
+
 def test_where_it_was_is_what_was_there() -> None:
     near = Scene(
         sights=tuple(label(name, 0.9 - n / 10) for n, name in enumerate(("sofa", "lamp", "shelf", "table", "chair", "door", "mug")))
