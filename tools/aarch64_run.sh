@@ -91,7 +91,7 @@ with av.open(sys.argv[1], "w") as film:
     for packet in stream.encode():
         film.mux(packet)
 PY
-edgemem() { emulated -m edgemem.cli.main "$@"; }
+edgemem() { emulated -m edgemem "$@"; }
 edgemem --version
 edgemem ingest "$dir/work/walk.mp4" --memory "$dir/work/memory" --recipe "$dir/work/plain.toml" --json | tee "$dir/work/ingest.json"
 edgemem search "keys shelf" --memory "$dir/work/memory" --channel speech --json | tee "$dir/work/search.json"

@@ -186,7 +186,7 @@ def beside(clips: Sequence[Clip]) -> dict[str, float]:
             command = [
                 sys.executable,
                 "-m",
-                "edgemem.cli.main",
+                "edgemem",
                 "ingest",
                 str(film),
                 "--memory",
