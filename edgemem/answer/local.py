@@ -15,7 +15,7 @@ import msgspec
 from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.generator_planner import Thinking, Thought
 from edgemem.answer.retrieve import Query, distinct
-from edgemem.answer.say import base, choose, itself, order, people, pictures, scenes, statements
+from edgemem.answer.say import base, choose, itself, options, order, people, pictures, scenes, statements
 from edgemem.answer.say.base import NOTHING, Plan, Steps, Window, abstain, gather, window_of
 from edgemem.answer.say.verdict import verdict
 from edgemem.answer.session import Session
@@ -93,7 +93,7 @@ def _of_memory(s: Session) -> Plan:
     p = s.parsed
     pool = yield from everything(s)
     if p.asked is not None and pool.people and not s.span.problem and (known := (yield from people.relation(s))) is not None:
-        return known if known.option is not None else choose.with_option(s, known)
+        return known if known.option is not None else options.with_option(s, known)
     words = statements.ranked(s, pool)
     day = p.time.day if p.time else ""
     past = day in {"yesterday", "day before yesterday"} or day.endswith("ago") or day.startswith(("last ", "day before ", "day after "))
@@ -103,7 +103,7 @@ def _of_memory(s: Session) -> Plan:
     if s.span.problem and (over or not words or not is_likely(*words[0])):
         return abstain(s.span.problem)
     if s.question.options:
-        return (yield from choose.choose(s, pool, words, _free(s, pool)))
+        return (yield from choose.choose(s, pool, words, (yield from _free(s, pool)), reply))
     plain, pool = yield from _unweighed(s, pool)
     told = plain or _settled(s, pool, words) or (yield from _free(s, pool))
     again = (yield from _again(s)) if told.status == "abstained" else None
@@ -148,7 +148,7 @@ def _changed(s: Session) -> Steps[Reply | None]:
     asked = dataclasses.replace(s, understood=lambda: (plain, TimeSpan()))
     found = statements.ranked(asked, (yield from everything(asked))) if plain.words else []
     told = statements.versions(plain, found) if found and is_likely(*found[0]) else []
-    return choose.with_option(s, statements.then_and_now(s, told)) if told else None
+    return options.with_option(s, statements.then_and_now(s, told)) if told else None
 
 
 _MENTIONED = 6
@@ -275,7 +275,7 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
             lead, window = (yield from base.look_for(lead.phrase, place.window)), place.window
     if fits_pictures(p) and p.hint in {"none", "seen"} and scenes.asks_kinds(s, lead, window):
         kinds = yield from scenes.each_kind(s, lead, window)
-        if kinds is not None or not (words or p.ordinal or p.kind == "yes_no"):
+        if kinds is not None or not (words or p.ordinal or p.kind in {"yes_no", "how_many"}):
             return kinds or _unknown(s, pool, lead)
     pictured = is_shown(p, lead) and fits_pictures(p)
     several = len(statements.each_version(s, words)) > 1  # "all gates in order"

@@ -83,6 +83,11 @@ class Session:
 
         return dataclasses.replace(self, question=msgspec.structs.replace(self.question, text=text), understood=read)
 
+    def alone(self, text: str) -> Session:
+        """The same for another question that stands by itself and has no options."""
+        question, reads = msgspec.structs.replace(self.question, text=text, options=()), self.reads
+        return dataclasses.replace(self, question=question, understood=(lambda: reads(text, "")) if reads else None, before="")
+
     @property
     def parsed(self) -> Parsed:
         """What the question means, by the rules for English."""

@@ -260,3 +260,61 @@ def test_what_is_counted_is_no_other_thing_that_is_named() -> None:
         None,
         [],
     )
+
+
+@pytest.mark.parametrize(
+    ("asked", "mine"),
+    [
+        ("What does the camera wearer see?", "What do I see?"),
+        ("What did the wearer come across?", "What did I come across?"),
+        ("What was in front of the wearer?", "What was in front of me?"),
+        ("What crossed the wearer's view?", "What crossed my view?"),
+        ("What is the wearer supposed to buy?", "What am I supposed to buy?"),
+        ("What did they remind the wearer of?", "What did they remind me of?"),
+        ("What did the person wearing the glasses read?", "What did I read?"),
+        ("Which of the following was there?", "Which of these was there?"),
+        ("Which of the following three animals was there?", "Which of these animals was there?"),
+        ("What is visible after the owl?", "What was visible after the owl?"),
+        ("Which of these is never shown?", "Which of these was never shown?"),
+        ("What does the speaker say about the car?", "What did somebody say about the car?"),
+        ("What was shown while the speaker talks about the car?", "What was shown while somebody talks about the car?"),
+        ("At what clock time did I see it?", "At what time did I see it?"),
+        ("Which was there a single time?", "Which was there only once?"),
+        ("Did I see it on two separate occasions?", "Did I see it two times?"),
+        ("How many different kinds of bird appear?", "How many kinds of bird appeared?"),
+        ("How many distinct birds did I see?", "How many kinds of birds did I see?"),
+        ("How many different times did I see it?", "How many times did I see it?"),
+        ("How many tools turn up?", "How many tools appeared?"),
+        ("What must I not forget?", "What must I remember?"),
+        ("Did the owl appear later than the cat?", "Did the owl appear later than the cat?"),
+        ("The owl was seen later than the cat", "The owl came after the cat"),
+        ("The owl appeared earlier than the cat", "The owl came before the cat"),
+        ("What was between the cat and the dog's third appearance?", "What was between the cat and the third dog?"),
+        ("How long after the cat did the owl appear?", "How long was it between the cat and the owl?"),
+        ("How long after I saw the cat did I see it again?", "How long was it between the first cat and the second cat?"),
+        ("How much time passes between the cat and the owl?", "How long was it between the cat and the owl?"),
+        (
+            "How much time lies between the first and the second sighting of the cat?",
+            "How long was it between the first and the second cat?",
+        ),
+        ("How long was it between the first and the last time a cat appears?", "How long was it between the first and the last cat?"),
+    ],
+)
+def test_how_benchmarks_ask_is_how_users_ask(asked: str, mine: str) -> None:
+    assert understand(asked).text.rstrip("?") == understand(mine).text.rstrip("?")
+
+
+def test_how_long_after_dinner_is_no_time_between_two_things() -> None:
+    assert understand("How long after dinner did we leave?").relation == "after"
+    assert understand("How long after the first plaster did the next one come?").anchors == ("first plaster", "second plaster")
+
+
+def test_a_name_is_asked_for_whatever_is_told_about_whom() -> None:
+    assert understand("What is the name of the cat somebody talked about?").form == "name"
+    assert understand("What did they talk about?").form == "topic"
+
+
+def test_before_today_is_a_time() -> None:
+    time = understand("Before today, when did I last see the donkey?").time
+    assert time is not None
+    assert (time.day, time.relation) == ("today", "before")

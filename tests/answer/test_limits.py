@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from edgemem.answer import gather, weigh
+from edgemem.answer import gather, local, weigh
 from edgemem.answer.compose import distinct_readings
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.retrieve import Episode, Hits, Query, held
@@ -119,7 +119,8 @@ def test_what_was_seen_at_a_distance_is_all_of_that_window() -> None:
 
 def test_an_option_at_a_distance_is_looked_for_there() -> None:
     asked = session(("cat", "dog"), kind="what", relation="after", anchors=("mug",), clause="ten minutes after the mug")
-    gathers = [one for one in run(choose.choose(asked, Pool(), [], None), found(lead(episode(50, 60))))[1] if isinstance(one, Gather)]
+    plan = choose.choose(asked, Pool(), [], base.abstain(""), local.reply)
+    gathers = [one for one in run(plan, found(lead(episode(50, 60)), lead()))[1] if isinstance(one, Gather) and one.things]
     assert (gathers[-1].from_us, gathers[-1].to_us) == (600 * US, 720 * US)
 
 
@@ -272,7 +273,10 @@ def test_between_two_is_beside_both_of_them() -> None:
 
     def chosen(*anchors: str) -> Any:
         asked = session(("cat", "cup", "dog"), kind="which", relation="between", anchors=anchors)
-        return run(choose.choose(asked, Pool(), (), iter(())), lambda action: Pool(leads=tuple(leads[thing] for thing in action.things)))[0]
+        return run(
+            choose.choose(asked, Pool(), (), base.abstain(""), pictures.each_of),
+            lambda action: Pool(leads=tuple(leads[thing] for thing in action.things)),
+        )[0]
 
     cup, cat = 0.8 * math.exp(-(10 + 20) / 2 / 15), 0.8 / 9 * math.exp(-(30 + 110) / 2 / 15)
     for reply in (chosen("a", "b"), chosen("b", "a")):

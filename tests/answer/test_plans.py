@@ -1,6 +1,5 @@
 """What is said, word by word, with its confidence, its proof and what else it might be: plans are given what their actions bring."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,14 +8,11 @@ import pytest
 
 from edgemem.answer import local
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
-from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrievers.readings import OcrReading
 from edgemem.answer.say import base, choose, order
 from edgemem.answer.sights import SeenName
 from edgemem.answer.tools import Reply, Scene
-from edgemem.records import US, Answer, Question
-from edgemem.remember.view import View
-from tests.answer.conftest import START_US
+from edgemem.records import US
 from tests.answer.test_limits import episode, evidence, lead, run, session
 from tests.answer.test_limits import words as read
 
@@ -132,201 +128,6 @@ def test_other_times_are_told_by_their_number() -> None:
     assert base.others_text([episode(10)], episode(20), "UTC").startswith(" Also at 00:00:10 on Thursday 1970-01-01")
     one = episode(10)
     assert base.others_text([one], one, "UTC") == ""
-
-
-# -------------------------------------------------------------------------------------------------------------------------- options
-
-
-def nothing(_: Any) -> Any:
-    return Pool()
-
-
-def free(reply: Reply | None = None) -> Any:
-    yield from ()
-    return reply or base.abstain("nothing")
-
-
-def chosen(
-    options: tuple[str, ...], brings: Callable[[Any], Any] = nothing, told: Any = (), reply: Reply | None = None, **parsed: Any
-) -> Reply:
-    plan = choose.choose(session(options, **parsed), Pool(), told, free(reply))
-    made: Reply = run(plan, brings)[0]
-    return made
-
-
-def test_words_choose_where_they_are_asked_for_and_where_pictures_show_nothing() -> None:
-    options, told = ("the hall", "the kitchen"), [(0.8, heard("It is in the kitchen."))]
-    seen = by_name(lead(episode(10), phrase="hall"), lead(episode(10), phrase="key"), lead(phrase="kitchen", confidence=0.0))
-    assert chosen(options, seen, told, kind="where", text="where is it", things=("key",), verb="be").option == 1, "a prior of .5"
-    assert chosen(options, seen, told, kind="where", text="where was it", things=("key",)).option == 0
-    assert chosen(options, nothing, told, kind="where", text="where was it", things=("key",)).option == 1
-    assert chosen(options, nothing, (), kind="where", text="where was it", things=("key",)).status == "abstained"
-    beside = {"kind": "who", "relation": "before", "anchors": ("key",)}
-    after = by_name(lead(episode(10), phrase="hall"), lead(episode(15), phrase="key"))
-    assert chosen(options, after, told, **beside).option == 0, "what came before is shown by pictures"
-
-
-def test_an_option_in_words_is_as_sure_as_they_are_and_three_tenths_at_least() -> None:
-    """Ranked by probability x (.5 + share of the letters)."""
-    s = session(("4 seats", "7 seats"), kind="how_many")
-    reply = choose._from_words(s, [(0.5, heard("There are 7 seats.")), (0.4, heard("4 seats", 5))])
-    assert reply is not None
-    assert (reply.option, reply.confidence) == (1, 0.5)
-    assert reply.text == '7 seats: Somebody said "There are 7 seats." at 00:00:00 on Thursday 1970-01-01.'
-    s = session(("maple street", "oak"), kind="where")
-    near = choose._from_words(s, [(0.50, heard("It is in maple streat.")), (0.475, heard("the oak", 5))])
-    assert near is not None
-    assert near.option == 1, ".50 x 1.42 < .475 x 1.5"
-    s = session(("abcdefghi jkl", "oak"), kind="where")
-    part = choose._from_words(s, [(0.5, heard("It is in abcdefghi.")), (0.41, heard("the oak", 5))])
-    assert part is not None
-    assert part.option == 0, ".5 x 1.25 > .41 x 1.5"
-
-
-def test_where_alone_looks_for_the_thing_before_its_places() -> None:
-    for kind, looks in (("which", [("cat", "dog")]), ("where", [("mug",), ("cat", "dog")])):
-        s = session(("cat", "dog"), kind=kind, things=("mug",))
-        assert [a.things for a in run(choose._seen(s), by_name(lead(episode(10))))[1]] == looks
-
-
-def test_options_during_something_are_looked_for_as_long_as_it_was_there() -> None:
-    asked = {"kind": "which", "anchors": ("phone",)}
-    for relation, window in (("while", (50 * US, 60 * US)), ("side", (50 * US, 60 * US)), ("between", (50 * US, 60 * US))):
-        plan = choose.choose(session(("cat", "dog"), relation=relation, **asked), Pool(), (), free())
-        _, actions = run(plan, by_name(lead(episode(50, 60), phrase="phone")))
-        assert (actions[-1].things, actions[-1].from_us, actions[-1].to_us) == (("cat", "dog"), *window)
-    plan = choose.choose(session(("cat", "dog"), kind="which"), Pool(), (), free())
-    _, actions = run(plan, by_name())
-    assert (actions[-1].from_us, actions[-1].to_us) == (None, 1000 * US)
-
-
-def test_the_best_seen_option_is_chosen() -> None:
-    """The higher of its best score and its confidence, as a share of all and .05."""
-    cat, dog = (
-        lead(episode(10, score=0.4), confidence=0.8, phrase="cat"),
-        lead(episode(50, score=0.7), episode(90, score=0.6), confidence=0.6, phrase="dog"),
-    )
-    reply = chosen(("a cat", "a dog", "a fox"), by_name(cat, dog), kind="which")
-    assert reply.option == 0
-    assert reply.confidence == pytest.approx(0.8 / (0.8 + 0.7 + 0.05) * 0.9, abs=1e-4)
-    assert reply.text == 'a cat: at 00:00:10 on Thursday 1970-01-01 (10 s into "s").'
-    assert (reply.evidence, reply.alternatives) == (("m10000000",), ("m50000000",))
-    weak = chosen(("a cat", "a dog"), by_name(Lead(phrase="cat", confidence=0.01), Lead(phrase="dog", confidence=0.02)), kind="which")
-    assert (weak.status, weak.text) == ("abstained", "I have not seen any of these in this memory.")
-
-
-def test_only_the_first_word_of_an_option_says_all() -> None:
-    said = {
-        "Earlier": "before",
-        "sooner or later": "before",
-        "later": "after",
-        "No, never": "no",
-        "not before": "",
-        "it was later": "",
-        "": "",
-    }
-    assert {text: choose._says(text) for text in said} == said
-
-
-def test_none_is_chosen_with_what_was_seen_instead() -> None:
-    cat = lead(*(episode(100 * n, score=0.2 + n / 100) for n in range(5)), confidence=0.1, phrase="cat")
-    reply = chosen(("a cat", "none of these"), by_name(cat), kind="which")
-    assert (reply.option, reply.text, reply.confidence) == (1, "none of these", 0.5)
-    assert reply.evidence == ("m400000000",), "what was seen best"
-
-
-def test_beside_an_anchor_that_was_not_seen_nothing_is_chosen() -> None:
-    asked = {"kind": "what", "relation": "after", "anchors": ("mug",)}
-    cat, mug = lead(episode(15), phrase="cat"), lead(episode(10), phrase="mug")
-    assert chosen(("cat", "dog"), by_name(cat), **asked).text == "I have not seen a mug in this memory."
-    assert chosen(("cat", "dog"), by_name(mug), **asked).text == "I have not seen any of these in this memory."
-    reply = chosen(("dog", "cat"), by_name(cat, mug), **asked)
-    assert (reply.option, reply.evidence) == (1, ("m15000000",))
-    gap = 0.8**0.5 * math.exp(-5 / 15)
-    assert reply.confidence == pytest.approx(gap / (gap + 0.05) * (0.5 + 0.5 * 0.8), abs=1e-4)
-    both = lead(episode(10, score=0.6), episode(100, score=0.9), phrase="mug")
-    twice = lead(episode(15), episode(103), phrase="cat")
-    assert chosen(("dog", "cat"), by_name(twice, both), **asked).evidence[0] == "m103000000"
-    assert chosen(("dog", "cat"), by_name(twice, both), kind="what", relation="after", anchors=("first mug",)).evidence[0] == "m15000000"
-
-
-def test_where_a_thing_was_and_in_which_colour() -> None:
-    key = lead(episode(50), confidence=0.9, phrase="key")
-    hall, shed = lead(episode(49, score=0.6), confidence=0.3, phrase="hall"), lead(episode(50, score=0.3), confidence=0.3, phrase="shed")
-
-    def places(action: Any) -> Any:
-        if isinstance(action, Gather) and action.things == ("hall", "shed"):
-            assert (action.from_us, action.to_us) == (45 * US, 55 * US)
-        return by_name(key, hall, shed)(action)
-
-    asked: dict[str, Any] = {"kind": "where", "text": "where was the key", "things": ("key",), "form": "place"}
-    reply = chosen(("the hall", "the shed"), places, **asked)
-    assert (reply.option, reply.text) == (0, 'the hall: at 00:00:49 on Thursday 1970-01-01 (49 s into "s").')
-    assert reply.confidence == pytest.approx(0.6 / (0.9 + 0.05) * (0.5 + 0.5 * 0.3), abs=1e-4)
-    assert chosen(("the hall", "the shed"), by_name(key), **asked).text == "I have not seen any of these in this memory."
-    assert chosen(("the hall", "the shed"), by_name(hall, shed), **asked).option == 0, "it was at one of them"
-    assert chosen(("the shed", "the key"), by_name(key, shed), **asked).option == 1, "the options are not places of it"
-    red = lead(episode(50, score=0.7), confidence=0.3, phrase="red key")
-    blue = lead(episode(50, score=0.8), confidence=0.3, phrase="blue key")
-    coloured: dict[str, Any] = {"kind": "what", "form": "colour", "things": ("key",), "text": "what colour was the key"}
-    reply = chosen(("red", "blue"), by_name(key, red, blue), **coloured)
-    assert (reply.option, reply.confidence) == (1, pytest.approx(0.8 / 1.55 * 0.65, abs=1e-4))
-    assert chosen(("red", "blue"), by_name(key), **coloured).status == "abstained"
-
-
-def test_which_of_the_options_came_first() -> None:
-    cat, dog = lead(episode(10), phrase="cat"), lead(episode(50), phrase="dog")
-    assert chosen(("the dog", "the cat"), by_name(cat, dog), kind="order").option == 1
-    assert chosen(("the dog", "the cat"), by_name(cat, dog), kind="order", ordinal=-1).option == 0
-    assert chosen(("the dog", "the cat"), by_name(cat, dog), kind="which", ordinal=1).option == 1
-    assert chosen(("the fox", "the cat"), by_name(cat), kind="order").option == 1, "only one was seen"
-
-
-def test_before_or_after_is_taken_from_the_free_answer() -> None:
-    asked: dict[str, Any] = {"kind": "order", "things": ("cat",), "anchors": ("dog",)}
-    after = base.answered("After: the cat came after the dog", 0.5, ("m1",))
-    for options, right in ((("before", "after"), 1), (("After it", "Before it"), 0)):
-        assert chosen(options, reply=after, **asked).option == right
-    unseen = chosen(("before", "after"), reply=base.abstain("I have not seen a dog in this memory."), **asked)
-    assert (unseen.status, unseen.option) == ("abstained", None)
-
-
-def test_no_is_meant_where_nothing_was_seen() -> None:
-    no = base.abstain("No, I have not seen a fox in this memory.", confidence=0.1, evidence=("m1",))
-    reply = chosen(("yes", "no"), reply=no, kind="yes_no")
-    assert (reply.status, reply.option, reply.confidence, reply.evidence) == ("answered", 1, 0.9, ("m1",))
-    assert chosen(("yes", "no"), reply=base.abstain("No, I have not.", confidence=0.1), kind="yes_no").option is None, "without a proof"
-    assert chosen(("yes", "no"), reply=base.abstain("I cannot tell.", evidence=("m1",)), kind="yes_no").option is None
-    assert chosen(("yes",), reply=no, kind="yes_no").option is None
-    assert chosen(("No, never", "Yes, once"), reply=base.answered("Yes: it was.", 0.7, ("m1",)), kind="yes_no").option == 1
-    assert chosen(("no", "yes"), reply=base.answered("No: never.", 0.7, ("m1",)), kind="yes_no").option == 0
-
-
-def test_numbers_and_times_are_compared_with_the_free_answer() -> None:
-    three = base.answered("3 times: I saw the cat.", 0.7, ("m1",))
-    assert chosen(("one", "four", "9"), reply=three, kind="how_many").option == 1, "the nearest"
-    assert chosen(("twice", "often"), reply=three, kind="how_many").option == 0, "half of them are numbers"
-    assert chosen(("twice", "often", "never"), reply=three, kind="how_many").option is None
-
-
-@pytest.mark.parametrize(
-    ("option", "seconds"),
-    [("at 10:05", [36_300, 605]), ("10:05:07", [36_307, 36_307]), ("at 3 pm", [54_000]), ("11am", [39_600]), ("in 90 seconds", [90]),
-     ("2 min 5 s", [125]), ("42:10", [2530]), ("0:00", [0, 0]), ("soon", []), ("in room B", []), ("12 mice", []), ("an hour", []),
-     ("25:70", [])],
-)  # fmt: skip
-def test_the_time_in_an_option(option: str, seconds: list[float]) -> None:
-    assert choose._values(session(kind="when"), option) == seconds
-
-
-def put(view: View, kit: AnswerKit, text: str, *options: str) -> Answer:
-    now_us = START_US + 300 * US
-    return ask(view, Question(text=text, asked_us=now_us, as_of_us=now_us, options=options), kit)[0]
-
-
-def test_a_time_of_day_and_a_place_in_the_stream_are_both_understood(view: View, kit: AnswerKit) -> None:
-    for options, right in ((("10:01:50", "10:02:30"), 0), (("1:50", "2:30"), 0), (("0:30", "1:59"), 1), (("10 am", "11 am"), 0)):
-        assert put(view, kit, "When did I see the rocket?", *options).option == right
 
 
 # ------------------------------------------------------------------------------------------------------------- while something was said

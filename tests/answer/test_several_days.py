@@ -241,9 +241,9 @@ def test_what_came_next_to_it_came_on_the_last_occasion() -> None:
 def test_what_was_said_then_is_what_was_said_last() -> None:
     said = [heard("We watch the film.", day * DAY_S, **SURE) for day in (1, 2)]
     s = asked("What did I look at while they said that we watch the film?")
-    found = run(order._said_then(s), lambda _: Pool(candidates=tuple(said)))[0]
+    found = run(order.said_then(s), lambda _: Pool(candidates=tuple(said)))[0]
     assert found is said[1]
-    assert run(order._said_then(s), lambda _: Pool())[0] is None
+    assert run(order.said_then(s), lambda _: Pool())[0] is None
 
 
 # ------------------------------------------------------------------------------------------------------------------ days in questions

@@ -61,6 +61,10 @@ EVENING = FakeView(("out", "2026-05-03T08:00:00Z", 1200), ("home", "2026-05-04T2
         ("at dawn", TWILIGHT, "2026-05-04T16:00:00Z", "04:00:00", "", "07:59:59.999999"),
         ("at dusk", TWILIGHT, "2026-05-04T23:00:00Z", "17:00:00", "", "21:59:59.999999"),
         ("at second 1320", WALK, "2026-05-04T10:25:00Z", "10:22:00", "10:22:00", "10:22:01"),  # two minutes behind its last picture
+        # so far into a recording: a tenth to either side as well, but not before its begin and not where seconds are told
+        ("about ten minutes into the recording", WALK, "2026-05-04T10:25:00Z", "10:09:00", "10:10:00", "10:11:00"),
+        ("2 minutes into the recording", WALK, "2026-05-04T10:25:00Z", "10:01:45", "10:02:00", "10:02:15"),
+        ("90 seconds into the recording", WALK, "2026-05-04T10:25:00Z", "10:01:30", "10:01:30", "10:01:31"),
         # so long ago: a tenth to either side, 15 s at least
         ("20 minutes ago", WALK, "2026-05-04T10:25:00Z", "10:03:00", "10:05:00", "10:07:00"),
         ("60 seconds ago", WALK, "2026-05-04T10:15:00Z", "10:13:45", "10:14:00", "10:14:15"),

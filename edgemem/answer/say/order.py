@@ -36,7 +36,7 @@ def relate(s: Session) -> Steps[Place]:
     p, (from_us, to_us) = s.parsed, base.window_of(s)
     anchors: list[tuple[Lead, Episode]] = []
     by_words = p.relation in {"before", "after"} or (p.relation == "while" and s.question.options)
-    said = (yield from _said_then(s)) if by_words else None
+    said = (yield from said_then(s)) if by_words else None
     if said is not None:
         anchors.append((Lead(phrase="".join(p.anchors[:1]), confidence=stated(p, said)), episode_of(said.evidence[:1])))
     for anchor in () if said is not None else p.anchors:
@@ -169,7 +169,7 @@ def _time_between(s: Session, place: Place) -> Reply:
 
 def while_said(s: Session) -> Plan:
     """What was seen while something was said: "what did I look at when she told me where the tent is"."""
-    found = yield from _said_then(s)
+    found = yield from said_then(s)
     if found is None:
         return base.abstain("I have heard nothing of that.", unverified=(s.parsed.clause,))
     scene = yield from base.inspect((found.evidence[0].t0_us, found.evidence[0].t1_us), found.evidence[0].stream)
@@ -179,7 +179,7 @@ def while_said(s: Session) -> Plan:
     return msgspec.structs.replace(shown_then, evidence=(*shown_then.evidence[:9], found.evidence[0].id))
 
 
-def _said_then(s: Session) -> Steps[Candidate | None]:
+def said_then(s: Session) -> Steps[Candidate | None]:
     """What was said at the time that the question refers to; None where it refers to no such time or nothing was said of it."""
     p = s.parsed
     if not p.relation or not pattern("SPOKEN_OF").search(p.clause):

@@ -93,6 +93,7 @@ _UNNAMED = 0.2
 """Confidence in a scene of which nothing can be named."""
 
 
+_SORTS = frozenset(("kinds", "sorts", "types", "species", "varieties"))
 _ANY = "(?<!hardly )(?<!barely )(?<!scarcely )any|some|see|seen|saw|spot|spotted|meet|met|pass|passed|across|past|there"
 
 
@@ -109,7 +110,8 @@ def asks_kinds(s: Session, lead: Lead, window: Window) -> bool:
     other = best is not None and best.evidence[0].text != singular(lead.phrase) and has_kinds(lead.phrase)
     any_ = p.kind == "yes_no" and singular(lead.phrase) != lead.phrase and not (p.negated or pattern("UNSEEN").search(p.question))
     any_ = any_ and re.search(rf"(?:^|\b(?:{_ANY}) ){re.escape(lead.phrase)}\b", p.question) is not None  # not "hardly any", "three birds"
-    return (any_ or p.kind in base.OF_A_KIND) and len(p.things) == 1 and long and bare and other
+    counted = p.kind == "how_many" and not _SORTS.isdisjoint(p.words)  # "how many kinds of bird"
+    return (any_ or counted or p.kind in base.OF_A_KIND) and len(p.things) == 1 and long and bare and other
 
 
 def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
@@ -137,6 +139,7 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
         unsure = f"I am not sure; I may have seen {the(lead.phrase)}: {text}."
         return base.abstain(unsure, confidence=min(0.25, sure), evidence=base.cite(proof), unverified=(lead.phrase,))
     saw = f"I {'saw' if certain or whether else 'may have seen'} {the(lead.phrase)}: {text}."
+    saw = f"At least {len(told)}: {saw}" if s.parsed.kind == "how_many" else saw
     return base.answered(f"Yes: {saw}" if whether else saw, shown(s.parsed, lead) if whether else sure, base.cite(proof))
 
 

@@ -53,11 +53,11 @@ _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
 """The one who asks said it; a person in such a question was told it or is what it is about."""
 _NAMED = frozenset(("named", "name", "surname", "called"))
 """What is asked for is a name, which stands in what was said with a capital."""
-_SIGNS = frozenset(("sign", "signboard", "notice", "poster", "plaque", "billboard", "banner", "nameplate"))
+SIGNS = frozenset(("sign", "signboard", "notice", "poster", "plaque", "billboard", "banner", "nameplate"))
 _LETTERING = frozenset(("writing", "text", "lettering", "print"))
 """What stands on all of them, but for a text that is said, sent or written."""
 _NUMBERS = frozenset(("numbers", "figures", "digits"))
-_TEXTS = _SIGNS | _LETTERING | {singular(word) for word in _NUMBERS}
+_TEXTS = SIGNS | _LETTERING | {singular(word) for word in _NUMBERS}
 _OF_ALL = frozenset(("what", "which", "list", "summary", "yes_no"))
 """Kinds of a question that may ask for all that was read."""
 _SENT = SAYING | {"write", "get", "send"}
@@ -201,7 +201,7 @@ def signs(s: Session, pool: Pool) -> Reply | None:
     """
     p = s.parsed
     asked, (from_us, to_us) = {singular(word) for word in (*p.words, *words(p.target))} - ORDINALS.keys(), window_of(s)
-    several = asked & _SIGNS and (p.ordinal or singular(p.target) != p.target)
+    several = asked & SIGNS and (p.ordinal or singular(p.target) != p.target)
     figures = p.target in _NUMBERS and (p.hint == "read" or p.kind == "list" or p.verb in SEEING | WRITING or _asks_of_any(p))
     lettering = (p.target in _LETTERING or figures) and p.kind in _OF_ALL and p.verb not in _SENT
     every = p.verb in {"read", "write"} and p.hint == "read" and p.kind in _OF_ALL - {"yes_no"} and not (p.target or p.person or p.place)

@@ -29,7 +29,7 @@ def normalise(text: str) -> tuple[str, tuple[str, ...]]:
         text = (asked[-1].strip() if asked else text)[:LIMIT_CHARS]
         notes = (f'the question is long; only this part was read: "{text[:80]}..."',)
     made, slips = _respelt(text)
-    made = lexicon.rewritten(made, "SHORT", "SOUND", "BY_THE_WAY")
+    made = lexicon.rewritten(made, "WEARER", "SHORT", "SOUND", "BY_THE_WAY")
     made = pattern("DEED").sub(lambda match: match[1] + base_meant(match[2]), made)
     while (shorter := lexicon.rewritten(made.strip(), "TAIL")) != made:  # "did I lock it, mate, do you reckon?"
         made = shorter

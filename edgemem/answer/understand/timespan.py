@@ -7,6 +7,7 @@ A clock time without a day means the latest day on which the memory covers it, a
 from __future__ import annotations
 
 import calendar
+import re
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from itertools import count, product
@@ -104,7 +105,9 @@ def _by_offset(offsets_s: tuple[float, float], streams: Sequence[Stream], said: 
         point = end - start <= (60 if start > 0 else _EDGE_S)  # "in the first minute" is no point
         note = f'"{said}" is read as {offset_text(from_us - stream.t0_us)} into "{stream.name}"'
         at = (from_us + to_us) // 2 if point and start > 0 else from_us if point and start == 0 else None
-        return TimeSpan(from_us=from_us, to_us=max(to_us, from_us + US), at_us=at, notes=(note,))
+        exact = start != end or at is None or re.search(r"\bseconds?\b|\d:\d", said)  # not "three minutes into the recording"
+        slack = 0 if exact else slack_us(round(start * US))
+        return TimeSpan(from_us=max(from_us - slack, stream.t0_us), to_us=max(to_us + slack, from_us + US), at_us=at, notes=(note,))
     return TimeSpan(problem=f'No stream in this memory is long enough for "{said}".')
 
 

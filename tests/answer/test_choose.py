@@ -1,0 +1,444 @@
+"""Which of several options is chosen, and how surely: plans are given what their actions bring."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from edgemem.answer.gather import Gather, Lead, Pool
+from edgemem.answer.planner import AnswerKit, ask
+from edgemem.answer.say import base, choose
+from edgemem.answer.say import options as of_options
+from edgemem.answer.say.base import Plan
+from edgemem.answer.session import Session
+from edgemem.answer.tools import Reply
+from edgemem.records import US, Answer, Question
+from edgemem.remember.view import View
+from tests.answer.conftest import START_US
+from tests.answer.test_limits import episode, lead, run, session
+from tests.answer.test_plans import by_name, heard
+
+
+def nothing(_: Any) -> Any:
+    return Pool()
+
+
+def chosen(
+    options: tuple[str, ...], brings: Callable[[Any], Any] = nothing, told: Any = (), reply: Reply | None = None, **parsed: Any
+) -> Reply:
+    made: Reply = run(choosing(session(options, **parsed), told, reply), brings)[0]
+    return made
+
+
+def choosing(s: Session, told: Any = (), reply: Reply | None = None) -> Plan:
+    """The plan of choosing, given what the question is answered with where it has no options."""
+    return choose.choose(s, Pool(), told, reply or base.abstain("nothing"), unasked)
+
+
+def unasked(s: Session) -> Plan:
+    yield from ()
+    raise AssertionError(f"{s.question.text} is not to be asked")
+
+
+def test_words_choose_where_they_are_asked_for_and_where_pictures_show_nothing() -> None:
+    options, told = ("the hall", "the kitchen"), [(0.8, heard("It is in the kitchen."))]
+    seen = by_name(lead(episode(10), phrase="hall"), lead(episode(10), phrase="key"), lead(phrase="kitchen", confidence=0.0))
+    assert chosen(options, seen, told, kind="where", text="where is it", things=("key",), verb="be").option == 1, "a prior of .5"
+    assert chosen(options, seen, told, kind="where", text="where was it", things=("key",)).option == 1, "they are likely"
+    unlikely = [(0.05, told[0][1])]
+    assert chosen(options, seen, unlikely, kind="where", text="where was it", things=("key",)).option == 0
+    assert chosen(options, seen, told, kind="where", text="where was it", things=("key",), hint="seen").option == 0
+    assert chosen(options, nothing, unlikely, kind="where", text="where was it", things=("key",)).option == 1
+    assert chosen(options, nothing, (), kind="where", text="where was it", things=("key",)).status == "abstained"
+    beside = {"kind": "who", "relation": "before", "anchors": ("key",)}
+    after = by_name(lead(episode(10), phrase="hall"), lead(episode(15), phrase="key"))
+    assert chosen(options, after, told, **beside).option == 0, "what came before is shown by pictures"
+
+
+def test_an_option_in_words_is_as_sure_as_they_are_and_three_tenths_at_least() -> None:
+    """Ranked by probability x (.5 + share of the words that tell it from the others)."""
+    s = session(("4 seats", "7 seats"), kind="how_many")
+    reply = choose._from_words(s, [(0.5, heard("There are 7 seats.")), (0.4, heard("4 seats", 5))])
+    assert reply is not None
+    assert (reply.option, reply.confidence) == (1, 0.5)
+    assert reply.text == '7 seats: Somebody said "There are 7 seats." at 00:00:00 on Thursday 1970-01-01.'
+    weak = choose._from_words(s, [(0.2, heard("There are 7 seats."))])
+    assert weak is not None
+    assert (weak.option, weak.confidence) == (1, 0.3)
+    s = session(("maple street", "oak"), kind="where")
+    near = choose._from_words(s, [(0.50, heard("It is in maple streat.")), (0.475, heard("the oak", 5))])
+    assert near is not None
+    assert near.option == 1, ".50 x 1.46 < .475 x 1.5"
+    s = session(("maple corner", "oak"), kind="where")
+    part = choose._from_words(s, [(0.5, heard("It is in maple.")), (0.3, heard("the oak", 5))])
+    assert part is not None
+    assert part.option == 0, ".5 x 1 > .3 x 1.5"
+    assert choose._from_words(s, [(0.9, heard("It is in the birch."))]) is None
+
+
+def test_words_that_all_options_have_tell_nothing_apart() -> None:
+    levels = ("On level six, beside the red pillar", "On level three, beside the green pillar", "On level five, beside the green pillar")
+    s = session(levels, kind="where", text="where is the car", words=("car",))
+    told = choose._from_words(s, [(0.8, heard("The car is parked on level 3 next to the green pillar."))])
+    assert told is not None
+    assert told.option == 1
+    assert of_options.fits(s, levels, ["level pillar"]) == [[0.0], [0.0], [0.0]]
+    assert of_options.fits(session(("a cat", "cats"), kind="which"), ("a cat", "a cat"), ["cat"]) == [[1.0], [1.0]], "all that they are"
+
+
+def test_what_words_do_not_hold_is_chosen_where_that_is_asked() -> None:
+    shopping = [(0.8, heard("We need to buy honey, candles and flour.")), (0.1, heard("Sugar is sweet."))]
+    asked: dict[str, Any] = {"kind": "which", "text": "which of these is not to be bought", "verb": "buy"}
+    reply = chosen(("honey", "flour", "candles", "sugar"), nothing, shopping, **asked)
+    assert (reply.option, reply.text[:11]) == (3, "sugar: Some")
+    assert chosen(("honey", "flour", "soap", "sugar"), nothing, shopping, **asked).option is None, "two of them are not told"
+    for text in (
+        "which of these did i see on Sunday but not on Monday",
+        "which did i not only see but hear",
+        "which was here and not again",
+    ):
+        assert not of_options.is_odd(session(kind="which", text=text)), text
+    for text in ("which did i never see", "which of these isn't there", "all of these were seen except", "which of these is false"):
+        assert of_options.is_odd(session(kind="which", text=text)), text
+
+
+def test_where_alone_looks_for_the_thing_before_its_places() -> None:
+    for kind, looks in (("which", [("cat", "dog")]), ("where", [("mug",), ("cat", "dog")])):
+        s = session(("cat", "dog"), kind=kind, things=("mug",), hint="seen")
+        assert [a.things for a in run(choose._seen(s), by_name(lead(episode(10))))[1]] == looks
+
+
+def test_options_are_looked_for_where_the_question_puts_them() -> None:
+    """Beside a thing the weight of a sighting falls to 1/e at 5 s from where it was; at a distance they are looked for there."""
+    phone = lead(episode(50, 60, score=1.0), phrase="phone", confidence=1.0)
+    near, far = lead(episode(62, score=0.5), phrase="cat", confidence=0.25), lead(episode(70, score=1.0), phrase="dog", confidence=1.0)
+    for relation in ("while", "side"):
+        reply = chosen(("dog", "cat"), by_name(phone, near, far), kind="which", relation=relation, anchors=("phone",), hint="seen")
+        cat, dog = 0.5 * math.exp(-2 / 5), math.exp(-10 / 5)
+        assert (reply.option, reply.evidence[0]) == (1, "m62000000")
+        assert reply.confidence == pytest.approx(cat / (cat + dog + 0.05) * (0.5 + 0.5 * 0.25), abs=1e-4)
+    inside = chosen(("dog", "cat"), by_name(phone, lead(episode(55), phrase="cat")), kind="which", relation="while", anchors=("phone",))
+    assert inside.option == 1
+    _, actions = run(choosing(session(("cat", "dog"), kind="which", hint="seen")), by_name())
+    assert (actions[-1].from_us, actions[-1].to_us) == (None, 1000 * US)
+
+
+def test_what_was_there_while_something_was_said_is_nearest_to_those_words() -> None:
+    asked: dict[str, Any] = {
+        "kind": "what",
+        "relation": "while",
+        "anchors": ("tent",),
+        "hint": "seen",
+        "clause": "while they said it is a tent",
+    }
+    told = heard("It is a tent.", 50, held=1.0, cosine=0.9, above=8.0)
+    cat, dog = lead(episode(51), phrase="cat"), lead(episode(90), phrase="dog")
+
+    def brings(action: Any) -> Any:
+        return Pool(candidates=(told,)) if action.question else by_name(cat, dog, lead(episode(91), phrase="tent"))(action)
+
+    assert chosen(("dog", "cat"), brings, **asked).option == 1
+    assert chosen(("dog", "cat"), by_name(cat, dog, lead(episode(91), phrase="tent")), **asked).option == 0, (
+        "nobody said it: the thing itself"
+    )
+
+
+def speech(*told: Any) -> Callable[[Any], Any]:
+    """What a look for words finds of what was said, nothing of pictures."""
+    return lambda action: Pool(candidates=tuple(told)) if action.question else by_name()(action)
+
+
+def test_options_that_tell_what_was_said_are_found_in_those_words() -> None:
+    film, car = heard("Tonight we watch the film.", 20), heard("The car is parked on level 3.", 80)
+    asked: dict[str, Any] = {"kind": "which", "relation": "before", "anchors": ("garlic",)}
+    options = ("Somebody told where the car is parked", "Somebody named the film to watch tonight")
+
+    def brings(action: Any) -> Any:
+        return by_name(lead(episode(50), phrase="garlic"))(action) if action.things else Pool(candidates=(film, car))
+
+    assert chosen(options, brings, **asked).option == 1
+    assert chosen(options, brings, **{**asked, "relation": "after"}).option == 0
+    assert chosen(("the film", "the car"), brings, **asked).option is None, "a name that was said is no sight of the thing"
+    assert chosen(("the film", "the car"), brings, **asked, hint="said").option == 0, "unless words are asked for"
+    assert chosen(("the film", "the car"), brings, **asked, hint="read").option is None, "of signs nothing was said"
+    seen = by_name(lead(episode(60), phrase="film"), lead(episode(70), phrase="car"))
+    for text, things, option in (
+        ("what came up before the rose", ("rose",), 0), ("what did i see with the door key", ("door key",), 0),
+        ("what did they say of it", ("rose",), None), ("which of these signs was there", ("signs",), None),
+    ):  # fmt: skip
+        plain = {"kind": "what", "text": text, "things": things}
+        assert chosen(("the film", "the car"), seen, **plain).option == option, f"{text}: pictures are no answer to a question for words"
+
+
+def test_of_rows_the_one_with_the_most_pairs_in_their_order_is_chosen() -> None:
+    cat, dog, owl = (lead(episode(at_s), phrase=name) for at_s, name in ((10, "cat"), (50, "dog"), (90, "owl")))
+    rows = ("the owl, then the dog, then the cat", "the cat, then the owl, then the dog", "the cat, then the dog, then the owl")
+    reply = chosen(rows, by_name(cat, dog, owl), kind="order")
+    assert (reply.option, reply.confidence, reply.evidence) == (2, 0.8, ("m10000000", "m50000000", "m90000000"))
+    assert reply.text.startswith("the cat, then the dog, then the owl: the cat at 00:00:10")
+    some = chosen(rows[:2], by_name(cat, dog, owl), kind="order")
+    assert (some.option, some.confidence) == (1, pytest.approx(0.8 * 2 / 3, abs=1e-4)), "two of three pairs"
+    half = chosen(rows, by_name(cat, owl), kind="order")
+    assert (half.option, half.confidence) == (1, pytest.approx(0.8 / 3, abs=1e-4)), "the first that has the one known pair right"
+    assert chosen(rows, by_name(cat), kind="order").status == "abstained"
+    assert of_options.rows_of(("cat -> dog", "dog -> cat")) == [["cat", "dog"], ["dog", "cat"]]
+    for none in (("cat, dog", "cat, owl"), ("cat", "dog"), ("cat, dog",), ("sugar and soap", "soap and sugar")):
+        assert of_options.rows_of(none) == [], none
+
+
+def test_of_rows_of_what_was_talked_about_words_tell_when() -> None:
+    keys, film = heard("The keys are on the piano.", 80), heard("We watch the film.", 20)
+    asked: dict[str, Any] = {"kind": "order", "text": "in which order was this talked about"}
+    assert chosen(("keys, then film", "film, then keys"), speech(keys, film), **asked).option == 1
+
+
+def test_an_option_that_is_a_place_in_time_is_where_the_thing_was() -> None:
+    camel, drum = lead(episode(20), phrase="camel"), lead(episode(60), phrase="drum")
+    pool = Pool(leads=(lead(episode(50, score=0.3), phrase="owl", confidence=0.5),))
+    places = ("Before the camel", "Between the camel and the drum", "Right after the drum", "after the sofa")
+    s = session(places, kind="when", things=("owl",))
+    reply = run(choose.choose(s, pool, (), base.abstain("nothing"), unasked), by_name(camel, drum))[0]
+    assert (reply.option, reply.evidence) == (1, ("m50000000",))
+    # .5 x the only option that fits: sqrt(.5) x .3 x exp(-(30 + 10) / 2 / 15) / .3, and .05 for none
+    fit = 0.5**0.5 * math.exp(-20 / 15)
+    assert reply.confidence == pytest.approx(0.5 * fit / (fit + 0.05), abs=1e-4)
+    late = Pool(leads=(lead(episode(61), phrase="owl"),))
+    assert run(choose.choose(s, late, (), base.abstain("nothing"), unasked), by_name(camel, drum))[0].option == 2
+    assert run(choose.choose(s, pool, (), base.abstain("nothing"), unasked), by_name())[0].status == "abstained"
+
+
+def test_a_time_is_that_at_which_the_thing_was_surely_seen() -> None:
+    """The weight of a sighting falls to 1/e at 30 s from the time of the option."""
+    pool = Pool(leads=(lead(episode(95, score=0.2), episode(600, score=0.4), phrase="owl", confidence=0.5),))
+    s = session(("around 1:30", "10:30", "5:00"), kind="when", things=("owl",))
+    reply = run(choose.choose(s, pool, (), base.abstain("nothing"), unasked), nothing)[0]
+    early, late = 0.2 * math.exp(-5 / 30), 0.4 * math.exp(-1)
+    assert (reply.option, reply.evidence) == (0, ("m95000000",))
+    assert reply.confidence == pytest.approx(0.5 * early / (early + late + 0.4 * math.exp(-10) + 0.2 * 0 + 0.05), abs=1e-3)
+    said = [(0.7, heard("The owl is here.", 300))]
+    spoken = session(("around 1:30", "10:30", "5:00"), kind="when", hint="said", text="when did she mention it")
+    assert run(choose.choose(spoken, pool, said, base.abstain("nothing"), unasked), nothing)[0].option == 2
+    meeting = [(0.9, heard("The meeting is at 11:30.", 95))]
+    to_come = session(("1:30", "11:30"), kind="when", form="time", text="when is the meeting", words=("meeting",))
+    assert run(choose.choose(to_come, Pool(), meeting, base.abstain("nothing"), unasked), nothing)[0].option == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "time"),
+    [("Saturday morning", True), ("around 8:03", True), ("about nine and a half minutes", True), ("on Monday", True), ("today", True),
+     ("a mouse", False), ("Sunday at the market", False), ("room 8", False), ("In the first minute", True)],
+)  # fmt: skip
+def test_an_option_that_is_a_time_and_nothing_else(option: str, time: bool) -> None:
+    assert of_options.is_time(option) is time
+
+
+def test_how_often_is_guessed_where_the_answer_is_unsure() -> None:
+    pool = Pool(leads=(lead(episode(10), episode(100), episode(200), phrase="owl", confidence=0.3),))
+    s = session(("once", "three times", "five times"), kind="how_many", counts="times", things=("owl",))
+    reply = run(choose.choose(s, pool, (), base.abstain("not sure"), unasked), nothing)[0]
+    assert (reply.option, reply.confidence, reply.text) == (1, 0.15, "3 times, as far as I can tell.")
+
+
+def test_the_one_that_was_there_as_often_as_asked() -> None:
+    cat, dog = lead(episode(10), episode(100), episode(200), phrase="cat"), lead(episode(50), phrase="dog", confidence=0.6)
+    owl = lead(episode(20), episode(300), phrase="owl")
+    for text, right in (
+        ("which did i see most often", 0), ("which did i see least often", 1), ("which did i see only once", 1),
+        ("which of these was there exactly three times", 0), ("which did i see just twice", 2), ("which was there repeatedly", 0),
+    ):  # fmt: skip
+        reply = chosen(("cat", "dog", "owl"), by_name(cat, dog, owl), kind="which", text=text, hint="seen")
+        assert reply.option == right, text
+        assert (reply.confidence, reply.text.partition(". ")[2]) == (0.3, "I saw cat 3 times, dog 1 time and owl 2 times.")
+    assert chosen(("cat", "dog"), by_name(), kind="which", text="which did i see most often", hint="seen").status == "abstained"
+
+
+def test_the_thing_that_was_never_there_is_the_one_of_which_least_was_found() -> None:
+    cat, dog = lead(episode(10), phrase="cat", confidence=0.9), lead(episode(50), phrase="dog", confidence=0.7)
+    owl = lead(episode(70, score=0.1), phrase="owl", confidence=0.2)
+    asked: dict[str, Any] = {"kind": "which", "text": "which of these did i never see", "hint": "seen", "negated": True}
+    reply = chosen(("cat", "owl", "dog"), by_name(cat, dog, owl), **asked)
+    assert (reply.option, reply.confidence, reply.evidence) == (1, pytest.approx(0.7 * 0.8), ("m10000000", "m50000000"))
+    assert reply.text.startswith("owl. The others: cat at 00:00:10")
+    only = chosen(("cat", "owl", "fox"), by_name(cat), **asked)
+    assert (only.option, only.confidence) == (1, pytest.approx(0.9 / 2)), "one of the two others was seen"
+    assert chosen(("cat", "owl"), by_name(), **asked).status == "abstained"
+
+
+def test_that_nothing_is_known_is_an_option() -> None:
+    told = [(0.04, heard("Their cat is called Oscar."))]
+    asked: dict[str, Any] = {"kind": "what", "form": "name", "text": "what is the name of the dog", "words": ("dog",)}
+    options = ("Oscar", "Rex", "It was not mentioned")
+    assert chosen(options, nothing, told, **asked).option == 2
+    assert chosen(options, nothing, told, base.answered("Rex: ...", 0.31, ("m1",)), **asked).option != 2
+    assert chosen(options, nothing, told, base.answered("Oscar: ...", 0.29, ("m1",)), **asked).option == 2, "hardly an answer"
+    assert chosen(options, nothing, (), **asked).status == "abstained", "without a proof"
+    seen = by_name(lead(episode(10), phrase="cat", confidence=0.6))
+    assert chosen(("a cat", "a dog", "none of these"), seen, kind="which", hint="seen").option == 0
+    unsure = by_name(lead(episode(10), phrase="cat", confidence=0.58))
+    assert chosen(("a cat", "a dog", "none of these"), unsure, kind="which", hint="seen").option == 2
+
+
+def claims(**replies: Reply) -> Callable[[Session], Plan]:
+    def answer(s: Session) -> Plan:
+        yield from ()
+        assert (s.question.options, s.question.text[:16]) == ((), "is it true that ")
+        return replies[s.question.text.removeprefix("is it true that ").partition(" ")[0]]
+
+    return answer
+
+
+def test_of_claims_the_one_that_holds_is_chosen_and_of_false_ones_that_which_does_not() -> None:
+    yes, no = base.answered("Yes: I saw the owl.", 0.6, ("m1",)), base.answered("No: it was a cat.", 0.4, ("m2",))
+    asked = claims(owls=yes, cats=no, dogs=base.abstain("I cannot tell.", evidence=("m3",)))
+    options = ("cats were there.", "owls were there.", "dogs were there.")
+    for text, right, sure in (("which of these statements is true", 1, 0.8 - 0.5), ("which statement is false", 0, 0.7 - 0.5)):
+        s = session(options, kind="which", text=text)
+        reply = run(choose.choose(s, Pool(), (), base.abstain(""), asked), nothing)[0]
+        assert (reply.option, reply.confidence) == (right, pytest.approx(sure)), text
+        assert reply.text.startswith(options[right])
+    unknown = session(("dogs were there.", "dogs ran."), kind="which", text="which claim is true")
+    assert run(choose.choose(unknown, Pool(), (), base.abstain(""), asked), nothing)[0].status == "abstained"
+
+
+def test_a_claim_with_another_number_than_what_was_read_is_false() -> None:
+    gate = base.answered('82: "GATE 82", read at 08:03:17.', 0.8, ("m1",))
+    asked = claims(gate=gate, bus=base.abstain("I have read nothing.", evidence=("m2",)), coffee=base.abstain("nothing"))
+    s = session(("gate 54 was called", "bus went to Vienna", "gate 82 was called"), kind="which", text="which statement is true")
+    assert run(choose.choose(s, Pool(), (), base.abstain(""), asked), nothing)[0].option == 2
+    told = speech(heard("The bus goes to Vienna.", 5))
+    s = session(("gate 54 was called", "bus goes to Vienna", "coffee was free"), kind="which", text="which statement is true")
+    reply = run(choose.choose(s, Pool(), (), base.abstain(""), asked), told)[0]
+    assert (reply.option, reply.confidence) == (1, pytest.approx(0.5)), "all of its words were said"
+
+
+def test_the_best_seen_option_is_chosen() -> None:
+    """The higher of its best score and its confidence, as a share of all and .05."""
+    cat, dog = (
+        lead(episode(10, score=0.4), confidence=0.8, phrase="cat"),
+        lead(episode(50, score=0.7), episode(90, score=0.6), confidence=0.6, phrase="dog"),
+    )
+    reply = chosen(("a cat", "a dog", "a fox"), by_name(cat, dog), kind="which")
+    assert reply.option == 0
+    assert reply.confidence == pytest.approx(0.8 / (0.8 + 0.7 + 0.05) * 0.9, abs=1e-4)
+    assert reply.text == 'a cat: at 00:00:10 on Thursday 1970-01-01 (10 s into "s").'
+    assert (reply.evidence, reply.alternatives) == (("m10000000",), ("m50000000",))
+    weak = chosen(("a cat", "a dog"), by_name(Lead(phrase="cat", confidence=0.01), Lead(phrase="dog", confidence=0.02)), kind="which")
+    assert (weak.status, weak.text) == ("abstained", "I have not seen any of these in this memory.")
+
+
+def test_only_the_first_word_of_an_option_says_all() -> None:
+    said = {
+        "Earlier": "before",
+        "sooner or later": "before",
+        "later": "after",
+        "No, never": "no",
+        "not before": "",
+        "it was later": "",
+        "": "",
+    }
+    assert {text: of_options.says(text) for text in said} == said
+
+
+def test_none_is_chosen_with_what_was_seen_instead() -> None:
+    cat = lead(*(episode(100 * n, score=0.2 + n / 100) for n in range(5)), confidence=0.1, phrase="cat")
+    reply = chosen(("a cat", "none of these"), by_name(cat), kind="which")
+    assert (reply.option, reply.text, reply.confidence) == (1, "none of these", 0.5)
+    assert reply.evidence == ("m400000000",), "what was seen best"
+
+
+def test_beside_an_anchor_that_was_not_seen_nothing_is_chosen() -> None:
+    asked = {"kind": "what", "relation": "after", "anchors": ("mug",)}
+    cat, mug = lead(episode(15), phrase="cat"), lead(episode(10), phrase="mug")
+    assert chosen(("cat", "dog"), by_name(cat), **asked).text == "I have not seen a mug in this memory."
+    assert chosen(("cat", "dog"), by_name(mug), **asked).text == "I have not seen any of these in this memory."
+    reply = chosen(("dog", "cat"), by_name(cat, mug), **asked)
+    assert (reply.option, reply.evidence) == (1, ("m15000000",))
+    gap = 0.8**0.5 * math.exp(-5 / 15)
+    assert reply.confidence == pytest.approx(gap / (gap + 0.05) * (0.5 + 0.5 * 0.8), abs=1e-4)
+    both = lead(episode(10, score=0.6), episode(100, score=0.9), phrase="mug")
+    twice = lead(episode(15), episode(103), phrase="cat")
+    assert chosen(("dog", "cat"), by_name(twice, both), **asked).evidence[0] == "m103000000"
+    assert chosen(("dog", "cat"), by_name(twice, both), kind="what", relation="after", anchors=("first mug",)).evidence[0] == "m15000000"
+
+
+def test_where_a_thing_was_and_in_which_colour() -> None:
+    key = lead(episode(50), confidence=0.9, phrase="key")
+    hall, shed = lead(episode(49, score=0.6), confidence=0.3, phrase="hall"), lead(episode(50, score=0.3), confidence=0.3, phrase="shed")
+
+    def places(action: Any) -> Any:
+        if isinstance(action, Gather) and action.things == ("hall", "shed"):
+            assert (action.from_us, action.to_us) == (45 * US, 55 * US)
+        return by_name(key, hall, shed)(action)
+
+    asked: dict[str, Any] = {"kind": "where", "text": "where was the key", "things": ("key",), "form": "place"}
+    reply = chosen(("the hall", "the shed"), places, **asked)
+    assert (reply.option, reply.text) == (0, 'the hall: at 00:00:49 on Thursday 1970-01-01 (49 s into "s").')
+    assert reply.confidence == pytest.approx(0.6 / (0.9 + 0.05) * (0.5 + 0.5 * 0.3), abs=1e-4)
+    assert chosen(("the hall", "the shed"), by_name(key), **asked).text == "I have not seen any of these in this memory."
+    assert chosen(("the hall", "the shed"), by_name(hall, shed), **asked).option == 0, "it was at one of them"
+    assert chosen(("the shed", "the key"), by_name(key, shed), **asked).option == 1, "the options are not places of it"
+    red = lead(episode(50, score=0.7), confidence=0.3, phrase="red key")
+    blue = lead(episode(50, score=0.8), confidence=0.3, phrase="blue key")
+    coloured: dict[str, Any] = {"kind": "what", "form": "colour", "things": ("key",), "text": "what colour was the key"}
+    reply = chosen(("red", "blue"), by_name(key, red, blue), **coloured)
+    assert (reply.option, reply.confidence) == (1, pytest.approx(0.8 / 1.55 * 0.65, abs=1e-4))
+    assert chosen(("red", "blue"), by_name(key), **coloured).status == "abstained"
+
+
+def test_which_of_the_options_came_first() -> None:
+    cat, dog = lead(episode(10), phrase="cat"), lead(episode(50), phrase="dog")
+    assert chosen(("the dog", "the cat"), by_name(cat, dog), kind="order").option == 1
+    assert chosen(("the dog", "the cat"), by_name(cat, dog), kind="order", ordinal=-1).option == 0
+    assert chosen(("the dog", "the cat"), by_name(cat, dog), kind="which", ordinal=1).option == 1
+    assert chosen(("the fox", "the cat"), by_name(cat), kind="order").option == 1, "only one was seen"
+
+
+def test_before_or_after_is_taken_from_the_free_answer() -> None:
+    asked: dict[str, Any] = {"kind": "order", "things": ("cat",), "anchors": ("dog",)}
+    after = base.answered("After: the cat came after the dog", 0.5, ("m1",))
+    for options, right in ((("before", "after"), 1), (("After it", "Before it"), 0)):
+        assert chosen(options, reply=after, **asked).option == right
+    unseen = chosen(("before", "after"), reply=base.abstain("I have not seen a dog in this memory."), **asked)
+    assert (unseen.status, unseen.option) == ("abstained", None)
+
+
+def test_no_is_meant_where_nothing_was_seen() -> None:
+    no = base.abstain("No, I have not seen a fox in this memory.", confidence=0.1, evidence=("m1",))
+    reply = chosen(("yes", "no"), reply=no, kind="yes_no")
+    assert (reply.status, reply.option, reply.confidence, reply.evidence) == ("answered", 1, 0.9, ("m1",))
+    assert chosen(("yes", "no"), reply=base.abstain("No, I have not.", confidence=0.1), kind="yes_no").option is None, "without a proof"
+    assert chosen(("yes", "no"), reply=base.abstain("I cannot tell.", evidence=("m1",)), kind="yes_no").option is None
+    assert chosen(("yes",), reply=no, kind="yes_no").option is None
+    assert chosen(("No, never", "Yes, once"), reply=base.answered("Yes: it was.", 0.7, ("m1",)), kind="yes_no").option == 1
+    assert chosen(("no", "yes"), reply=base.answered("No: never.", 0.7, ("m1",)), kind="yes_no").option == 0
+
+
+def test_numbers_and_times_are_compared_with_the_free_answer() -> None:
+    three = base.answered("3 times: I saw the cat.", 0.7, ("m1",))
+    assert chosen(("one", "four", "9"), reply=three, kind="how_many").option == 1, "the nearest"
+    assert chosen(("twice", "often"), reply=three, kind="how_many").option == 0, "half of them are numbers"
+    assert chosen(("twice", "often", "never"), reply=three, kind="how_many").option is None
+    long = base.answered("2 min 16 s: the owl at 08:08:01 (8 min 1 s into it).", 0.7, ("m1",))
+    assert chosen(("half a minute", "two minutes", "eight minutes"), reply=long, kind="how_long").option == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "seconds"),
+    [("at 10:05", [36_300, 605]), ("10:05:07", [36_307, 36_307]), ("at 3 pm", [54_000]), ("11am", [39_600]), ("in 90 seconds", [90]),
+     ("2 min 5 s", [125]),
+     ("42:10", [2530]), ("0:00", [0, 0]), ("soon", []), ("in room B", []), ("12 mice", []), ("an hour", [3600]),
+     ("Sunday", []), ("25:70", [])],
+)  # fmt: skip
+def test_the_time_in_an_option(option: str, seconds: list[float]) -> None:
+    assert of_options.values(session(kind="when"), option) == seconds
+
+
+def put(view: View, kit: AnswerKit, text: str, *options: str) -> Answer:
+    now_us = START_US + 300 * US
+    return ask(view, Question(text=text, asked_us=now_us, as_of_us=now_us, options=options), kit)[0]
+
+
+def test_a_time_of_day_and_a_place_in_the_stream_are_both_understood(view: View, kit: AnswerKit) -> None:
+    for options, right in ((("10:01:50", "10:02:30"), 0), (("1:50", "2:30"), 0), (("0:30", "1:59"), 1), (("10 am", "11 am"), 0)):
+        assert put(view, kit, "When did I see the rocket?", *options).option == right
