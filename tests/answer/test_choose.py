@@ -70,10 +70,12 @@ def test_an_option_in_words_is_as_sure_as_they_are_and_three_tenths_at_least() -
     near = choose._from_words(s, [(0.50, heard("It is in maple streat.")), (0.475, heard("the oak", 5))])
     assert near is not None
     assert near.option == 1, ".50 x 1.46 < .475 x 1.5"
-    s = session(("maple corner", "oak"), kind="where")
+    s = session(("maple corner", "oak"), kind="where", hint="said")
     part = choose._from_words(s, [(0.5, heard("It is in maple.")), (0.3, heard("the oak", 5))])
     assert part is not None
     assert part.option == 0, ".5 x 1 > .3 x 1.5"
+    unhinted = session(("maple corner", "oak"), kind="where", text="where was it")
+    assert choose._from_words(unhinted, [(0.5, heard("It is in maple."))]) is None, "half of its words are too few where none are asked for"
     assert choose._from_words(s, [(0.9, heard("It is in the birch."))]) is None
 
 

@@ -283,3 +283,8 @@ def test_where_no_relations_are_kept_those_who_were_heard_are_named(tmp_path: Pa
         assert answer.answer == "Anna (at 09:00:00 on Monday 2026-05-04) today."
         assert answer.notes == ("I do not know which voice is yours; this was said near you",)
         assert put(view, kit, "Did I talk to Ben today?", now_us=DAY_US + 10 * H * US).status == "abstained"
+
+
+def test_what_was_said_about_a_matter_with_somebody_is_not_that_with_another(view: View, kit: AnswerKit) -> None:
+    assert put(view, kit, "What was said about the garage?").status == "answered"
+    assert put(view, kit, "What was said about painting the garage with Sarah?").status == "abstained"

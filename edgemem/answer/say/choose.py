@@ -117,14 +117,14 @@ def _from_words(s: Session, ranked: statements.Ranked) -> Reply | None:
         return None
     shares = np.array(fits(s, options, [one.text for _, one in ranked]))  # [options, words]
     sure = np.array([sure for sure, _ in ranked])
-    odd = is_odd(s)
-    if odd:
+    least = _HELD if stated_prior(s.parsed) >= 0.5 else _SAID
+    if is_odd(s):
         best = int((shares.mean(axis=0) * (0.5 + sure)).argmax())
         option = int(shares[:, best].argmin())
-        clear = np.delete(shares[:, best], option).min(initial=1.0) >= _HELD > shares[option, best]
+        clear = np.delete(shares[:, best], option).min(initial=1.0) >= least > shares[option, best]
     else:
-        option, best = divmod(int((np.where(shares >= _HELD, 0.5 + shares, 0.0) * sure).argmax()), len(ranked))
-        clear = shares[option, best] >= _HELD
+        option, best = divmod(int((np.where(shares >= least, 0.5 + shares, 0.0) * sure).argmax()), len(ranked))
+        clear = shares[option, best] >= least
     if not clear:
         return None
     told = statements.tell(s, [(max(float(sure[best]), 0.3), ranked[best][1])])

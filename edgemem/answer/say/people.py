@@ -20,7 +20,7 @@ from edgemem.answer.tools import Reply
 from edgemem.answer.tools_graph import PEOPLE, Hear, Relate, Related, Row, row_text
 from edgemem.answer.understand.people import ME, TALKS_TO, Asked, read_statement, same_verb
 from edgemem.answer.understand.phrases import noun_phrase
-from edgemem.answer.understand.words import words
+from edgemem.answer.understand.words import best_word, line_of, words
 from edgemem.answer.weigh import is_shown
 from edgemem.records import US
 
@@ -55,6 +55,8 @@ def relation(s: Session) -> Maybe:
         unsure = asked.wanted in {"did", "who", "what"} and asked.verb and note  # that it was used is not who fixed it
         return _summary(s, asked, rows, note) if rows and not unsure else None
     rows = yield from _heard(window_of(s), asked.about, asked.source)
+    names = set(words(s.parsed.person)) & set(words(asked.about))  # "the meeting with Sarah" is not the one with Robert
+    rows = [row for row in rows if all(best_word(name, line_of(row.quote)) for name in names)]
     return _summary(s, asked, rows) if rows else (yield from _not_said(s, asked))
 
 
