@@ -89,6 +89,32 @@ def test_words_that_all_options_have_tell_nothing_apart() -> None:
     assert of_options.fits(session(("a cat", "cats"), kind="which"), ("a cat", "a cat"), ["cat"]) == [[1.0], [1.0]], "all that they are"
 
 
+def test_a_name_that_was_misheard_is_that_which_it_is_most_like() -> None:
+    """Six tenths alike, where words surely answer: of "asco" and "oscar" 2 x 2 / 9 by letters, 2 x 2 / 5 by consonants."""
+    assert choose._alike("Oscar", "called Asco") == pytest.approx((4 / 9 + 4 / 5) / 2)
+    names, told = ("Robert", "Novak", "Oscar"), heard("Their cat is called Asco.")
+    s = session(names, kind="what", form="name", text="what is the name of the cat")
+    reply = choose._from_words(s, [(0.8, told), (0.1, heard("Novak is here.", 5))])
+    assert reply is not None
+    assert (reply.option, reply.confidence, reply.evidence) == (1, 0.3, ("m5000000",)), "a name that was heard comes first"
+    reply = choose._from_words(s, [(0.5, told)])
+    assert reply is not None
+    assert (reply.option, reply.confidence) == (2, 0.3), "six tenths of .5, as nobody is known to be called so"
+    assert choose._from_words(s, [(0.49, told)]) is None
+    assert choose._from_words(session(("Robert", "Novak"), kind="what", form="name", text="what name"), [(0.9, told)]) is None
+    odd = session(names, kind="which", form="name", text="which name was not said")
+    assert choose._from_words(odd, [(0.9, told)]) is None
+
+
+def test_a_time_that_was_told_is_chosen_before_that_of_the_telling() -> None:
+    meeting = [(0.6, heard("The meeting is on Monday at 10.", 95))]
+    times = ("Sunday at ten", "Monday at ten", "Monday at six")
+    for sure, option in ((0.6, 1), (0.4, None)):
+        s = session(times, kind="when", text="when did i hear of the meeting", things=("meeting",))
+        told = [(sure, meeting[0][1])]
+        assert run(choose.choose(s, Pool(), told, base.abstain("nothing"), unasked), nothing)[0].option == option, sure
+
+
 def test_what_words_do_not_hold_is_chosen_where_that_is_asked() -> None:
     shopping = [(0.8, heard("We need to buy honey, candles and flour.")), (0.1, heard("Sugar is sweet."))]
     asked: dict[str, Any] = {"kind": "which", "text": "which of these is not to be bought", "verb": "buy"}

@@ -8,11 +8,14 @@ import pytest
 
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import Query
+from edgemem.answer.say.statements import may_tell
+from edgemem.answer.understand import understand
 from edgemem.records import US, Answer, Question
 from edgemem.remember.entries import NewDocument, NewEntity
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from tests.answer.conftest import START_US, WALK, WordMatcher, label, remember, text
+from tests.answer.test_plans import heard
 
 SAID = (
     "The plumber comes on Tuesday at nine.",
@@ -183,3 +186,18 @@ def test_the_option_that_was_said_is_chosen(view: View, guessing: AnswerKit) -> 
 def test_nothing_that_was_said_later_is_told(memory: Path, guessing: AnswerKit) -> None:
     with View.open(memory, START_US + TALK_S * US) as before:
         assert put(before, guessing, "When does the plumber come?", now_us=START_US + TALK_S * US).status == "abstained"
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "tells"),
+    [
+        ("What colour is the car?", "The car is next to the green pillar.", False),
+        ("What colour is the pillar?", "The car is next to the green pillar.", True),
+        ("What colour is the car?", "She has a green car.", True),
+        ("What colour is the car?", "The car is green, by the red door.", True),
+        ("What colour is the car?", "I like it in green.", True),
+        ("What colour is the car?", "They have a blue door.", False),
+    ],
+)
+def test_a_colour_of_another_thing_is_none_of_it(question: str, words: str, tells: bool) -> None:
+    assert may_tell(understand(question), heard(words)) is tells

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
 from itertools import combinations, product
 from operator import attrgetter
 
@@ -43,6 +44,9 @@ _SAID = 0.6
 """The same, where it is not said that words are asked for."""
 _NAMED = 2
 """So many words with a meaning are a name; more may be a clause."""
+_HEARD, _ALIKE = 0.5, 0.6
+"""So surely words must answer, and so alike a word of them must be to the name that was misheard."""
+_VOWELS = re.compile("[aeiouyhw]")
 Found = tuple[float, Episode | None]
 """How well an option fits, and the appearance that shows it."""
 
@@ -54,15 +58,15 @@ def choose(s: Session, pool: Pool, ranked: statements.Ranked, told: Reply, answe
         return (yield from _in_row(s, rows))
     if len(options) > 1 and pattern("OF_CLAIMS").search(p.question):
         return (yield from _claimed(s, answer))
-    lead, places = _sightings(s, pool, ranked, told), places_of(options)
-    if (reply := _compared(s, told, lead)) is not None:
+    lead, places, in_words = _sightings(s, pool, ranked, told), places_of(options), _from_words(s, ranked)
+    if (reply := _compared(s, told, lead, in_words)) is not None:
         return reply
     if len(places) == len(options):
         return (yield from _placed(s, places, lead))
-    return with_option(s, told) if any(map(says, options)) else (yield from _looked_for(s, pool, ranked))
+    return with_option(s, told) if any(map(says, options)) else (yield from _looked_for(s, pool, ranked, in_words))
 
 
-def _compared(s: Session, told: Reply, lead: Lead) -> Reply | None:
+def _compared(s: Session, told: Reply, lead: Lead, in_words: Reply | None) -> Reply | None:
     """The option that says what the answer without options says: that nothing is known, a number or a time. None where they say no such
     thing.
     """
@@ -75,16 +79,17 @@ def _compared(s: Session, told: Reply, lead: Lead) -> Reply | None:
     if 2 * max(sum(timed), sum(valued)) < len(options):
         return None
     if any(timed):  # what is to come is told by words
-        return None if p.form and stated_prior(p) >= 0.5 else _nearest(s, lead)
+        stated = in_words is not None and in_words.confidence >= 0.5
+        return in_words if stated else None if p.form and stated_prior(p) >= 0.5 else _nearest(s, lead)
     if p.kind == "how_many" and told.status != "answered" and lead.episodes:
         often = times(len(base.strong(lead)))
         told = base.answered(f"{often.capitalize()}, as far as I can tell.", 0.5 * lead.confidence, base.cite(base.strong(lead)))
     return with_option(s, told)
 
 
-def _looked_for(s: Session, pool: Pool, ranked: statements.Ranked) -> Plan:
+def _looked_for(s: Session, pool: Pool, ranked: statements.Ranked, in_words: Reply | None) -> Plan:
     """The option that stands in the words that answer the question, or that was there where the question puts it."""
-    p, in_words = s.parsed, _from_words(s, ranked)
+    p = s.parsed
     likely = p.hint != "seen" and bool(ranked) and is_likely(*ranked[0])
     if in_words is not None and not (p.relation or (p.ordinal and p.kind in base.OF_A_KIND)) and (stated_prior(p) >= 0.5 or likely):
         return in_words
@@ -125,10 +130,23 @@ def _from_words(s: Session, ranked: statements.Ranked) -> Reply | None:
     else:
         option, best = divmod(int((np.where(shares >= least, 0.5 + shares, 0.0) * sure).argmax()), len(ranked))
         clear = shares[option, best] >= least
+    if not clear and sure[0] >= _HEARD and not is_odd(s):  # "Asco" may be Oscar
+        best, alike = 0, [_alike(name, ranked[0][1].text) for name in options]
+        option, clear = int(np.argmax(alike)), max(alike) >= _ALIKE
     if not clear:
         return None
     told = statements.tell(s, [(max(float(sure[best]), 0.3), ranked[best][1])])
     return msgspec.structs.replace(told, text=f"{options[option].strip()}: {told.text}", option=option)
+
+
+def _alike(name: str, text: str) -> float:
+    """How alike a name of one word and any word of a text are: on average by their letters and by their consonants."""
+
+    def shared(one: str, other: str) -> float:
+        return SequenceMatcher(None, one, other).ratio()
+
+    own, bare = name.lower().strip(), _VOWELS.sub("", name.lower().strip())
+    return max(((shared(own, word) + shared(bare, _VOWELS.sub("", word))) / 2 for word in content_words(text)), default=0.0)
 
 
 def _phrases(s: Session) -> list[str]:
