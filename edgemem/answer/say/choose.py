@@ -26,7 +26,7 @@ from edgemem.answer.understand import relations
 from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import content_words, number_in, numbered, singular, words
-from edgemem.answer.weigh import is_likely, is_shown, stated_prior, weights
+from edgemem.answer.weigh import is_shown, stated_prior, weights
 from edgemem.records import US
 
 _NEAR_US = 15 * US
@@ -36,7 +36,7 @@ _PRIOR = 0.05
 _CLOSE_S = 30.0
 """The weight of a sighting for a time falls to 1/e at this distance."""
 _KNOWN = 0.3
-"""Where an option says that it cannot be told, less confidence means that one."""
+"""Where an option says that it cannot be told, less confidence means that one; from it on words answer what does not ask for words."""
 _ANCHORS = {"before": 1, "after": 1, "between": 2, "while": 1, "side": 1}
 _HELD = 0.4
 """Share of the words that tell an option from the others that words must hold to mean it."""
@@ -90,7 +90,7 @@ def _compared(s: Session, told: Reply, lead: Lead, in_words: Reply | None) -> Re
 def _looked_for(s: Session, pool: Pool, ranked: statements.Ranked, in_words: Reply | None) -> Plan:
     """The option that stands in the words that answer the question, or that was there where the question puts it."""
     p = s.parsed
-    likely = p.hint != "seen" and bool(ranked) and is_likely(*ranked[0])
+    likely = p.hint != "seen" and bool(ranked) and ranked[0][0] >= _KNOWN
     if in_words is not None and not (p.relation or (p.ordinal and p.kind in base.OF_A_KIND)) and (stated_prior(p) >= 0.5 or likely):
         return in_words
     named = all(set(words(noun_phrase(option.lower()))) <= set(words(p.text)) for option in s.question.options)  # by the question itself
@@ -155,10 +155,9 @@ def _phrases(s: Session) -> list[str]:
     return [f"{noun_phrase(option.lower()) or option.lower()}{of}"[:400] for option in s.question.options]
 
 
-def _leads(s: Session, phrases: Sequence[str], window: Window, said: Sequence[str]) -> Steps[list[Lead]]:
+def _leads(s: Session, phrases: Sequence[str], window: Window, said: Sequence[str], *, told_of: bool = False) -> Steps[list[Lead]]:
     """What was found of each phrase in a stretch of time: in pictures and signs, or in what was said, unless it is asked what was seen."""
     p, leads = s.parsed, list((yield from base.gather(phrases, window)).leads) or [Lead(phrase=phrase) for phrase in phrases]
-    told_of = not p.relation and pattern("SAID").search(p.text)
     in_words = p.hint in {"said", "read"} or told_of or not statements.SIGNS.isdisjoint(map(singular, words(" ".join(p.things))))
     if (p.hint == "seen" and not in_words) or p.form == "colour":
         return leads
@@ -299,8 +298,8 @@ def _order(s: Session, pool: Pool) -> Plan:
 
 def _in_row(s: Session, rows: Sequence[Sequence[str]]) -> Plan:
     """The option that puts the most pairs of its things in the order in which they came first."""
-    parts, tz = rows[0], s.question.tz
-    leads = yield from _leads(s, [noun_phrase(part) or part for part in parts], base.window_of(s), parts)
+    parts, tz, spoken = rows[0], s.question.tz, pattern("SPOKEN_OF").search(s.parsed.text) is not None
+    leads = yield from _leads(s, [noun_phrase(part) or part for part in parts], base.window_of(s), parts, told_of=spoken)
     tracks = {part: base.strong(lead)[0] for part, lead in zip(parts, leads, strict=True) if lead.episodes}
     if len(tracks) < 2:
         return base.not_seen(s, next((lead for lead in leads if not lead.episodes), Lead(phrase="")))
