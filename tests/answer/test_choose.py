@@ -190,13 +190,19 @@ def test_options_that_tell_what_was_said_are_found_in_those_words() -> None:
     assert chosen(("the film", "the car"), brings, **asked).option is None, "a name that was said is no sight of the thing"
     assert chosen(("the film", "the car"), brings, **asked, hint="said").option == 0, "unless words are asked for"
     assert chosen(("the film", "the car"), brings, **asked, hint="read").option is None, "of signs nothing was said"
-    seen = by_name(lead(episode(60), phrase="film"), lead(episode(70), phrase="car"))
-    for text, things, option in (
-        ("what came up before the rose", ("rose",), 0), ("what did i see with the door key", ("door key",), 0),
-        ("tell me what came after the rose", ("rose",), 0), ("which of these signs was there", ("signs",), None),
-    ):  # fmt: skip
-        plain = {"kind": "what", "text": text, "things": things}
-        assert chosen(("the film", "the car"), seen, **plain).option == option, f"{text}: pictures are no answer to a question for words"
+    seen = by_name(lead(episode(60), phrase="film", confidence=0.9), lead(episode(70), phrase="car"))
+
+    def both(action: Any) -> Any:
+        return seen(action) if action.things else Pool(candidates=(car,))
+
+    plain: dict[str, Any] = {"kind": "what", "things": ("rose",)}
+    for text in ("what came up before the rose", "what did i see with the door key", "tell me what came after the rose"):
+        assert chosen(("the film", "the car"), both, text=text, **plain).option == 0, text
+    assert chosen(("the film", "the car"), both, text="what did they say of it", hint="said", **plain).option == 1, "pictures do not count"
+    assert chosen(("the film", "the car"), both, text="which of these signs was there", kind="which", things=("signs",)).option == 1
+    assert chosen(("the film", "the car"), seen, text="what did they say of it", hint="said", **plain).option == 0, (
+        "but where words tell none"
+    )
 
 
 def test_of_rows_the_one_with_the_most_pairs_in_their_order_is_chosen() -> None:

@@ -196,7 +196,8 @@ def test_nothing_that_was_said_later_is_told(memory: Path, guessing: AnswerKit) 
         ("What colour is the car?", "She has a green car.", True),
         ("What colour is the car?", "The car is green, by the red door.", True),
         ("What colour is the car?", "I like it in green.", True),
-        ("What colour is the car?", "They have a blue door.", False),
+        ("What colour is the post by the car?", "The car is next to the green pillar.", True),
+        ("What colour is the pillar that the car is by?", "The car is next to the green pillar.", True),
     ],
 )
 def test_a_colour_of_another_thing_is_none_of_it(question: str, words: str, tells: bool) -> None:

@@ -46,6 +46,8 @@ _NAMED = 2
 """So many words with a meaning are a name; more may be a clause."""
 _HEARD, _ALIKE = 0.5, 0.6
 """So surely words must answer, and so alike a word of them must be to the name that was misheard."""
+_OF_A_TIME = frozenset(("when", "where", "who"))
+"""Kinds of a question in which a place in a row is that of a telling: "where was the car last"."""
 _VOWELS = re.compile("[aeiouyhw]")
 Found = tuple[float, Episode | None]
 """How well an option fits, and the appearance that shows it."""
@@ -91,7 +93,7 @@ def _looked_for(s: Session, pool: Pool, ranked: statements.Ranked, in_words: Rep
     """The option that stands in the words that answer the question, or that was there where the question puts it."""
     p = s.parsed
     likely = p.hint != "seen" and bool(ranked) and ranked[0][0] >= _KNOWN
-    if in_words is not None and not (p.relation or (p.ordinal and p.kind in base.OF_A_KIND)) and (stated_prior(p) >= 0.5 or likely):
+    if in_words is not None and not (p.relation or (p.ordinal and p.kind not in _OF_A_TIME)) and (stated_prior(p) >= 0.5 or likely):
         return in_words
     named = all(set(words(noun_phrase(option.lower()))) <= set(words(p.text)) for option in s.question.options)  # by the question itself
     in_turn = p.kind == "order" or (p.ordinal and not p.anchors and p.form != "colour") or (named and pattern("RANKED").search(p.question))
@@ -156,27 +158,28 @@ def _phrases(s: Session) -> list[str]:
 
 
 def _leads(s: Session, phrases: Sequence[str], window: Window, said: Sequence[str], *, told_of: bool = False) -> Steps[list[Lead]]:
-    """What was found of each phrase in a stretch of time: in pictures and signs, or in what was said, unless it is asked what was seen."""
-    p, leads = s.parsed, list((yield from base.gather(phrases, window)).leads) or [Lead(phrase=phrase) for phrase in phrases]
+    """What was found of each phrase in a stretch of time: in pictures and signs, or in what was said, unless it is asked what was seen.
+    Pictures count only where words are asked for and tell of none.
+    """
+    p, shown = s.parsed, list((yield from base.gather(phrases, window)).leads) or [Lead(phrase=phrase) for phrase in phrases]
     in_words = p.hint in {"said", "read"} or told_of or not statements.SIGNS.isdisjoint(map(singular, words(" ".join(p.things))))
     if (p.hint == "seen" and not in_words) or p.form == "colour":
-        return leads
-    gathered = list[Candidate]()
+        return shown
+    found = dict[tuple[str, str], Candidate]()
     for phrase in said:
-        gathered += (yield from base.gather((), window, phrase)).candidates
-    found = list({(one.evidence[0].id, one.text): one for one in gathered}.values())
-    if in_words:
-        found = [one for one in found if p.hint not in {"said", "read"} or (one.channel == "speech") == (p.hint == "said")]
-        leads = [lead if lead.basis == "text" else Lead(phrase=lead.phrase) for lead in leads]
-    shares = fits(s, said, [one.text for one in found])
-    for i, (lead, held) in enumerate(zip(leads, shares, strict=True)):
+        pool = yield from base.gather((), window, phrase)
+        found |= {(one.evidence[0].id, one.text): one for one in pool.candidates}
+    channels = {"said": {"speech"}, "read": {"text"}}.get(p.hint, {"speech", "text"})
+    told = [one for one in found.values() if one.channel in channels]
+    leads = [lead if lead.basis == "text" or not in_words else Lead(phrase=lead.phrase) for lead in shown]
+    for i, (lead, held) in enumerate(zip(leads, fits(s, said, [one.text for one in told]), strict=True)):
         best = max(held, default=0.0)
         clause = best >= _SAID and len(content_words(said[i])) > _NAMED  # "somebody told where the car is"
         if (in_words and best >= _HELD) or (clause and best > lead.confidence):
-            told = [one for one, share in zip(found, held, strict=True) if share >= best]
-            episodes = tuple(msgspec.structs.replace(episode_of(one.evidence[:1]), score=best) for one in told)
+            best_told = [one for one, share in zip(told, held, strict=True) if share >= best]
+            episodes = tuple(msgspec.structs.replace(episode_of(one.evidence[:1]), score=best) for one in best_told)
             leads[i] = Lead(phrase=lead.phrase, confidence=best, episodes=tuple(sorted(episodes, key=lambda e: e.t0_us)), basis="text")
-    return leads
+    return leads if any(lead.episodes for lead in leads) else shown
 
 
 def _seen(s: Session) -> Plan:

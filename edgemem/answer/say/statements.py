@@ -190,9 +190,9 @@ def _of_other_things(p: Parsed, one: Candidate) -> bool:
     line, things = line_of(one.text), [word for thing in p.things for word in words(thing) if word not in ATTRIBUTES | CARRIERS]
     if p.form == "price" and one.channel == "text":
         return not (any(best_word(word, line) for word in things) if things else pattern("MONEY").search(one.text))
-    if p.form == "colour" and things:  # "next to the green pillar" tells no colour of the car
+    if p.form == "colour" and best_word(singular(p.target), line):  # "the car is next to the green pillar" tells no colour of the car
         said = re.findall(rf"\b(?:{'|'.join(COLOUR_WORDS)})\b(?: (\w+))?", one.text.lower())
-        if said and all("NOUN" in word_classes(noun) and not best_word(noun, line_of(p.target)) for noun in said):
+        if said and all("NOUN" in word_classes(noun) and not best_word(noun, line_of(p.text)) for noun in said):
             return True
     told = re.search(r"\b(?:called|named|name is) ([\w-]+)\W*$", one.text.lower())
     if told and p.predicate in ATTRIBUTES - _NAMED and told[1] in words(p.text):
