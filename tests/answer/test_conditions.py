@@ -315,9 +315,23 @@ def test_more_languages_are_recognised_and_not_respelt(text: str, language: str)
 
 
 def test_nothing_next_to_an_anchor_is_told_of_a_question_that_asks_more() -> None:
-    s = session(kind="what", relation="after", anchors=("mug",), things=("size",), hint="said", verb="say", words=("size", "say"))
+    asked: dict[str, Any] = {
+        "kind": "what",
+        "relation": "after",
+        "anchors": ("mug",),
+        "hint": "said",
+        "verb": "say",
+        "clause": "after the mug",
+    }
     place = order.Place(window=(0, 10), anchors=((lead(episode(1)), episode(1)),))
-    assert run(order.next_words(s, place), lambda _: Pool(candidates=(heard("Size 44.", 5),)))[0] is None
+    told = lambda _: Pool(candidates=(heard("Size 44.", 5),))  # noqa: E731
+    s = session(**asked, text="what size did they say after the mug", things=("size",), words=("size", "say", "mug"))
+    assert run(order.next_words(s, place), told)[0] is None
+    s = session(**asked, text="what did they say after the mug", words=("say", "mug"))
+    assert "Size 44." in run(order.next_words(s, place), told)[0].text
+    assert run(order.next_words(s, place), lambda _: Pool())[0].text == "I heard nothing being said then."
+    s = session(**{**asked, "hint": "read", "verb": "read"}, text="what did i read after the mug", words=("read", "mug"))
+    assert run(order.next_words(s, place), told)[0].text == "I read nothing then.", "what was said is no sign"
 
 
 def test_the_short_answer_stands_behind_a_word_of_the_question() -> None:

@@ -1,11 +1,16 @@
 """Which there were of a kind: `kinds.py TRUTH.json=MEMORY...` asks "Which birds did I see?" for every kind that a stream shows.
 
+`--often` asks "Which bird did I see most often?" instead, of every kind of which one thing came more often than all others, and prints
+how often that thing is named.
+
 Prints how many of the names told are right (something of that kind with this name, or one above or below it in WordNet, was shown), how
 many of the things of the kind some name is right for, and how many answers name all of them and nothing else.
 """
 
 import argparse
 import re
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import shown
@@ -32,11 +37,35 @@ def named(answer: str) -> list[str]:
     return [re.sub(r"^(?:an?|the|\d+ x) ", "", name.strip()) for name in re.split(r", | and ", bare) if name.strip()]
 
 
+def most_often(streams: Sequence[str], *, each: bool) -> None:
+    """Whether what came most often of a kind is told; a kind is asked where one thing came twice or more, and more often than others."""
+    kit, right, asked, answered, ok = make_kit(), Rightness(), 0, 0, 0
+    for pair in streams:
+        truth, _, memory = pair.partition("=")
+        showings = shown.read(Path(truth)).showings
+        for kind in sorted({kind.lower() for one in showings for kind in one.kinds}):
+            own = [one for one in showings if kind in {k.lower() for k in one.kinds}]
+            (name, count), *others = Counter(one.names[0] for one in own).most_common()
+            if count < 2 or (others and others[0][1] == count):
+                continue
+            names = {each.lower() for one in own if one.names[0] == name for each in one.names}
+            (reply,) = ask_all(kit, Path(memory), [{"id": kind, "question": f"Which {kind} did I see most often?"}])
+            told = re.findall(r"the ([\w -]+?) \d+ times?", reply["result"]["answer"]) if reply["result"]["status"] == "answered" else []
+            asked, answered, ok = asked + 1, answered + bool(told), ok + any(right(one, names) for one in told)
+            if each:
+                print(kind, "|", ", ".join(told), "|", name, count)
+    print(f"{asked} kinds asked, {answered} answered, {ok} right")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("streams", nargs="+", metavar="TRUTH.json=MEMORY")
     parser.add_argument("--each", action="store_true", help="print every question; not for streams that are for reporting")
+    parser.add_argument("--often", action="store_true", help="ask what came most often instead")
     args = parser.parse_args()
+    if args.often:
+        most_often(args.streams, each=args.each)
+        return
     kit, right = make_kit(), Rightness()
     names = ok = things = met = whole = answered = asked = 0
     for pair in args.streams:

@@ -15,7 +15,7 @@ from edgemem.answer.say.base import Plan, Steps, Window
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed, followup, relations, timeref, timespan
-from edgemem.answer.understand.lexicon import CARRIERS, SAYING, VERBS, WRITING
+from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, SAYING, VERBS, WRITING
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import singular, words
 from edgemem.answer.weigh import is_likely, is_seen, is_shown, is_there, stated
@@ -35,7 +35,7 @@ def relate(s: Session) -> Steps[Place]:
     """Find the anchors of the question's relation and turn them into a window inside the question's own."""
     p, (from_us, to_us) = s.parsed, base.window_of(s)
     anchors: list[tuple[Lead, Episode]] = []
-    by_words = p.relation in {"before", "after"} or (p.relation == "while" and s.question.options)
+    by_words = p.relation in {"before", "after"} or (p.relation == "while" and (s.question.options or p.hint == "read"))
     said = (yield from said_then(s)) if by_words else None
     if said is not None:
         anchors.append((Lead(phrase="".join(p.anchors[:1]), confidence=stated(p, said)), episode_of(said.evidence[:1])))
@@ -210,11 +210,13 @@ def next_words(s: Session, place: Place) -> Steps[Reply | None]:
     asked = [word for word in p.words if word not in {*words(p.clause), *carriers} and VERBS.get(word) not in WRITING | {"hear"}]
     bare = msgspec.structs.replace(p, relation="", anchors=(), things=() if carriers else p.things)
     said = p.hint == "said" or p.verb in SAYING | {"hear"}
-    if not (said or p.hint == "read") or not followup.names_nothing(bare, asked):
+    if not (said or p.hint == "read") or not followup.names_nothing(bare, asked) or not ATTRIBUTES.isdisjoint(asked):
         return None
     low, high = place.window
     near = (max(0, (low or 0) - scenes.SCENE_US), high + scenes.SCENE_US) if p.relation == "while" else place.window
     pool = yield from base.gather((), near, p.question, p.words)
     mine = [one for one in pool.candidates if (one.channel == "speech") == said and (said or statements.is_text(one.text))]
     best = (max if p.relation == "before" else min)(mine, key=lambda one: one.t0_us, default=None)
-    return statements.tell(s, [(0.6 * min(lead.confidence for lead, _ in place.anchors), best)]) if best else None
+    if best is None:
+        return base.abstain("I heard nothing being said then." if said else "I read nothing then.")
+    return statements.tell(s, [(0.6 * min(lead.confidence for lead, _ in place.anchors), best)])

@@ -23,7 +23,7 @@ from edgemem.answer.understand.parts import tokens_of
 from edgemem.answer.understand.people import Asked, read_asked
 from edgemem.answer.understand.phrases import Slots, content, noun_phrase, read_slots, wanted_words
 from edgemem.answer.understand.record import About, Hint, Kind, Parsed
-from edgemem.answer.understand.relations import place_in_row, pointed_relation, take_relation
+from edgemem.answer.understand.relations import place_in_row, pointed_relation, take_ordinal, take_relation
 from edgemem.answer.understand.timeref import TimeRef, take_time
 from edgemem.answer.understand.wordings import ORDINALS, pattern, patterns
 from edgemem.infer.phrase import COLOUR_WORDS
@@ -209,6 +209,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     if kind in {"when", "how_many"} and hint == "said" and parsed.things and _asks_itself(own, rest, raw, kind):
         hint = "none"
     said = text.time.said if text.time else " "  # "on March the first" is no first time
+    of_anchor = parsed.clause if any(take_ordinal(anchor)[0] for anchor in parsed.anchors) and kind in {"what", "which"} else " "
     often = detail == "times" or (detail == "at_once" and pattern("OFTEN").search(plain))  # "the mug, each time: how many"
     parsed = msgspec.structs.replace(
         _pointed(msgspec.structs.replace(parsed, hint=hint), before=bool(about.things)),
@@ -216,7 +217,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         form=(kind != "when" and form_of(kind, asked)) or form_of(kind, hinted),
         words=wanted_words(_whole_text(topic, story, timeless), kind),
         predicate=_predicate(kind, detail, named), counts="times" if often else "at_once" if detail == "at_once" else "",
-        ordinal=next(filter(None, (place_in_row(one.replace(said, " "), kind) for one in (text.core, plain))), 0),
+        ordinal=next(filter(None, (place_in_row(one.replace(said, " ").replace(of_anchor, " "), kind) for one in (text.core, plain))), 0),
         clause=" ".join(filter(None, (clause, vague))), asked=None if quote else _asked_of(timeless, about),
     )  # fmt: skip
     return _of_colours(parsed)

@@ -61,12 +61,13 @@ def _synonyms() -> dict[str, frozenset[str]]:
     return found
 
 
-_KIN = pairs_of("KIN")
+_ALIKE = pairs_of("ALIKE")
 
 
 def meaning(word: str) -> str:
     """The root by which words that mean the same are compared: that of a verb's base, of "mother" for "mum"."""
-    return root(VERBS.get(word) or _KIN.get(word, word))
+    base = VERBS.get(word, word)
+    return root(_ALIKE.get(base, base))
 
 
 def synonyms(word: str) -> frozenset[str]:
