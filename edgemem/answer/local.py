@@ -216,7 +216,12 @@ def _unweighed(s: Session, pool: Pool) -> Steps[tuple[Reply | None, Pool]]:
     told = order.more_often(s, pool.leads) if len(pool.leads) == 2 and order.is_more(p) else statements.signs(s, pool)
     told = told or statements.how_often(s, pool)
     over = happened(p) or pattern("CAME").search(p.question)
-    placed = p.anchors and over and p.kind != "yes_no" and (p.relation in {"before", "after", "between"} or p.hint in {"said", "read"})
+    placed = (
+        p.anchors
+        and over
+        and p.kind != "yes_no"
+        and (p.relation in {"before", "after", "between"} or p.hint == "said" or (p.hint == "read" and p.relation == "while"))
+    )
     place = (yield from order.relate(s)) if placed and told is None else None
     if place is None or place.missing is not None:
         return told, pool

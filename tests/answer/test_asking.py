@@ -304,6 +304,37 @@ def test_how_benchmarks_ask_is_how_users_ask(asked: str, mine: str) -> None:
     assert understand(asked).text.rstrip("?") == understand(mine).text.rstrip("?")
 
 
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("What was the last thing that was said?", "What was said last?"),
+        ("Which remark was heard while the cat was there?", "What was said while the cat was there?"),
+        ("What is planned for this evening?", "What are we doing tonight?"),
+        ("What's the plan for tomorrow?", "What are we doing tomorrow?"),
+        ("What did the next sign right after the sale sign say?", "What sign came right after the sale sign?"),
+        ("What does the sign say that shows up right after the sale sign?", "What sign came right after the sale sign?"),
+        ("What does the camera see before the cat?", "What did I see before the cat?"),
+        ("What did I see before the mailbox comes into view?", "What did I see before the mailbox?"),
+        ("What did I see when the cat appears?", "What did I see while the cat was there?"),
+        ("What was I told about the car?", "What did they tell me about the car?"),
+        ("What have I been told?", "What did they tell me?"),
+        ("What did I get told?", "What did they tell me?"),
+        ("What was I reminded of?", "What did they tell me to remember?"),
+        ("What did she remind me about?", "What did she tell me to remember?"),
+        ("What is the last thing to be seen?", "What is the last thing I saw?"),
+        ("once the very first time a camel showed up", "when was the very first time a camel showed up"),
+    ],
+)
+def test_several_ways_to_ask_for_what_was_said_or_seen(asked: str, meant: str) -> None:
+    assert understand(asked).text.rstrip("?") == understand(meant).text.rstrip("?")
+
+
+def test_who_was_told_did_not_say_it() -> None:
+    asked = understand("What was I told about the car?").asked
+    assert asked is not None
+    assert (asked.source, asked.about) == ("", "car")
+
+
 def test_how_long_after_dinner_is_no_time_between_two_things() -> None:
     assert understand("How long after dinner did we leave?").relation == "after"
     assert understand("How long after the first plaster did the next one come?").anchors == ("first plaster", "second plaster")

@@ -1024,6 +1024,76 @@ def test_which_there_were_of_a_kind_are_names_below_it_that_probably_appeared() 
     assert told(of=sights[3:], ordinal=1)[0] is None
 
 
+def test_how_many_kinds_are_those_that_are_named() -> None:
+    birds, (hen, owl) = lead(named(30, "hen", 0.8), phrase="birds"), (appeared("hen", 5, 6, 0.9), appeared("toucan", 50, 60, 0.4))
+    s = session(kind="how_many", things=("birds",), words=("kinds", "birds"))
+    scene = Scene(evidence=(evidence(5),), sights=(hen, owl))
+    made = run(scenes.each_kind(s, birds, (0, 99 * US)), lambda _: scene)[0]
+    assert made is not None
+    assert made.text == "At least 2: I saw the birds: hen (00:00:05) and perhaps toucan (00:00:50)."
+
+
+def test_what_of_a_kind_came_most_often() -> None:
+    """Each as often as its tracks; a cock that the same picture shows is the drake; of what is unsure nothing is told."""
+    sights = tuple(appeared(name, 5, 6, 0.9) for name in ("cock", "drake", "toucan", "hen", "flamingo"))
+    cock = lead(episode(10), episode(100), episode(200), phrase="cock", confidence=0.7)
+    drake = msgspec.structs.replace(cock, phrase="drake", confidence=0.8)
+    owl, hen = lead(episode(20), episode(120), phrase="toucan", confidence=0.6), lead(episode(30), phrase="hen", confidence=0.9)
+    kite = lead(episode(40), episode(140), episode(240), episode(340), phrase="flamingo", confidence=0.49)
+
+    def told(text: str, *leads: Lead) -> Reply:
+        known = {one.phrase: one for one in leads}
+
+        def brings(action: Any) -> Any:
+            if isinstance(action, Gather):
+                return Pool(leads=tuple(known.get(thing, Lead(phrase=thing)) for thing in action.things))
+            return Scene(evidence=(evidence(5),), sights=sights)
+
+        birds = lead(named(30, "hen", 0.8), phrase="birds")
+        made = run(scenes.each_kind(session(kind="which", text=text, things=("birds",)), birds, (0, 400 * US)), brings)[0]
+        assert made is not None
+        return made
+
+    every = (cock, drake, owl, hen, kite)
+    most = told("which birds did i see most often", *every)
+    assert most.text.startswith("I saw the drake 3 times: at 00:00:10")
+    assert (most.confidence, most.evidence) == (pytest.approx(0.5 * 0.8), ("m10000000", "m100000000", "m200000000"))
+    assert told("which birds did i see more than once", *every).text.startswith(
+        "I saw the drake 3 times and the toucan 2 times: at 00:00:10"
+    )
+    assert told("which birds did i see only once", *every).text.startswith("I saw the hen 1 time: at 00:00:30")
+    assert told("which birds did i see exactly twice", *every).text.startswith("I saw the toucan 2 times")
+    assert told("which birds did i see least often", *every).text.startswith("I saw the hen 1 time")
+    assert told("which birds did i see exactly four times", *every).status == "abstained"
+    assert told("which birds did i see most often", hen).status == "abstained", "once is not often"
+
+
+def test_how_often_things_of_no_kind_came_is_not_told() -> None:
+    scene = Scene(evidence=(evidence(5),), sights=(label("barn"),))
+    for text, status in (("what did i see most often", "abstained"), ("what did i see", "answered")):
+        made = run(scenes.describe(session(kind="what", text=text, hint="seen")), lambda _: scene)[0]
+        assert made.status == status
+        assert "Barn, at" in made.text
+
+
+def test_the_place_in_a_row_of_an_anchor_is_none_of_the_thing() -> None:
+    for text, ordinal in (
+        ("Which animal came after the second tomato?", 0), ("What was between the first cat and the third owl?", 0),
+        ("Which animal came first after the tomato?", 1), ("What was the second sign after the first cat?", 0),
+    ):  # fmt: skip
+        assert understand(text).ordinal == ordinal, text
+
+
+def test_a_sign_during_words_and_words_during_a_sign() -> None:
+    gate = msgspec.structs.replace(heard("GATE 56", 52), channel="text")
+    told = heard("The meeting is on Monday.", 50, held=1.0, cosine=0.9, above=8.0)
+    both = lambda action: Pool(candidates=(told, gate)) if isinstance(action, Gather) else Scene()  # noqa: E731
+    assert answer("What sign was I looking at when they mentioned the meeting?", both).text.startswith('"GATE 56", read at 00:00:52')
+    alone = lambda action: Pool(candidates=(told,)) if isinstance(action, Gather) else Scene()  # noqa: E731
+    assert answer("What sign was I looking at when they mentioned the meeting?", alone).text == "I read nothing then."
+    assert answer("What was on the shopping list?", alone).text != "I read nothing then.", "a list is no sign at a time"
+
+
 def test_when_a_kind_is_asked_for() -> None:
     birds = lead(named(30, "hen", 0.8), phrase="birds")
     asked: dict[str, Any] = {"kind": "which", "things": ("birds",)}
@@ -1045,6 +1115,8 @@ def test_when_a_kind_is_asked_for() -> None:
     assert not asks(lead(phrase="birds"), **asked)
     assert not asks(lead(named(30, "bird", 0.8), named(31, "hen", 0.7), phrase="birds"), **asked), "it is called so itself"
     assert not asks(birds, kind="when", things=("birds",))
+    assert asks(birds, kind="how_many", things=("birds",), words=("kinds", "birds"))
+    assert not asks(birds, kind="how_many", things=("birds",), words=("birds",)), "their number is asked for"
     whether: dict[str, Any] = {"kind": "yes_no", "things": ("birds",)}
     assert asks(birds, **whether, text="were there any birds?")
     for text in ("were there several birds?", "did I see hardly any birds?", "did I see three birds?", "did I see my birds?"):

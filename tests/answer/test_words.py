@@ -429,3 +429,10 @@ def test_an_entity_is_meant_by_any_of_its_names() -> None:
 
 def test_ten_pieces_of_evidence_are_cited_at_most() -> None:
     assert base.answered("It was.", 1.0, tuple(f"r{n}" for n in range(30))).evidence == tuple(f"r{n}" for n in range(10))
+
+
+def test_words_of_the_same_matter() -> None:
+    assert words.meaning("reminded") == words.meaning("remember")
+    assert words.meaning("appointment") == words.meaning("meeting")
+    assert words.meaning("mum") == words.meaning("mother")
+    assert words.meaning("bought") == words.meaning("buy")
