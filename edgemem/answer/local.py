@@ -216,12 +216,9 @@ def _unweighed(s: Session, pool: Pool) -> Steps[tuple[Reply | None, Pool]]:
     told = order.more_often(s, pool.leads) if len(pool.leads) == 2 and order.is_more(p) else statements.signs(s, pool)
     told = told or statements.how_often(s, pool)
     over = happened(p) or pattern("CAME").search(p.question)
-    placed = (
-        p.anchors
-        and over
-        and p.kind != "yes_no"
-        and (p.relation in {"before", "after", "between"} or p.hint == "said" or (p.hint == "read" and p.relation == "while"))
-    )
+    anything = p.hint == "said" and pattern("ANY_WORDS").search(p.question) is not None
+    near = p.relation in {"before", "after", "between"} or p.hint == "said" or (p.hint == "read" and p.relation == "while")
+    placed = p.anchors and over and near and (p.kind != "yes_no" or anything)
     place = (yield from order.relate(s)) if placed and told is None else None
     if place is None or place.missing is not None:
         return told, pool
@@ -233,18 +230,18 @@ def _unweighed(s: Session, pool: Pool) -> Steps[tuple[Reply | None, Pool]]:
 def _free(s: Session, pool: Pool) -> Plan:
     """Without options: words or pictures, whichever is likelier to answer it; neither where none is likely."""
     p = s.parsed
-    if p.kind == "order" or (p.kind == "yes_no" and p.relation in {"before", "after"} and p.anchors and p.things):
-        names = (p.target, *p.anchors) if p.anchors else p.choices or p.things
-        return order.in_order(s, (yield from gather(names, window_of(s))).leads, names, pool)[0]
+    if (plan := _of_several(s, pool)) is not None:
+        return (yield from plan)
     of_scene = not p.things or p.kind == "which" or p.verb in SEEING  # "what creature was I staring at", not "what did the dog eat"
     if p.relation == "while" and of_scene and p.hint in {"seen", "none"} and pattern("SPOKEN_OF").search(p.clause):
         return (yield from order.while_said(s))
     words = statements.ranked(s, pool)
     means = any(map(word_classes, p.words)) if p.words else stated_prior(p) > 0.5
     held = bool(p.words and words) and words[0][1].held > 0  # of what is in no dictionary only the word itself tells
-    stated = bool(words) and is_likely(*words[0]) and (means or held)
+    often = p.hint == "seen" and p.kind in base.OF_A_KIND and not p.things and pattern("SO_OFTEN").search(p.question)
+    stated = bool(words) and is_likely(*words[0]) and (means or held) and not often
     beside = p.relation and p.anchors and not p.things and (p.kind != "yes_no" or p.verb in SEEING)
-    if (not stated or p.hint == "seen") and beside:
+    if (not stated or p.hint == "seen") and beside and not (p.hint == "said" and p.verb in SAYING):
         return (yield from order.neighbours(s))
     if not stated and p.hint == "read" and (near := (yield from pictures.read_near(s))) is not None:
         return near
@@ -262,6 +259,18 @@ def _free(s: Session, pool: Pool) -> Plan:
         more = {"text": f"{there.text} What was done I cannot tell.", "unverified": (p.predicate,)} if doing else {}
         return msgspec.structs.replace(there, **more)
     return (yield from _of_thing(s, pool, words if stated else []))
+
+
+def _of_several(s: Session, pool: Pool) -> Plan | None:
+    """How things lie to each other in time: in which order they came, whether they were there together, or one of them during another."""
+    p = s.parsed
+    whether = p.kind == "yes_no" and p.things
+    if p.kind == "order" or (whether and p.relation in {"before", "after"} and p.anchors):
+        return order.ordered(s, (p.target, *p.anchors) if p.anchors else p.choices or p.things, pool)
+    if whether and len(p.things) > 1 and not p.anchors and pattern("TOGETHER").search(p.question):
+        return order.together(s)
+    then = whether and p.relation in {"while", "between"} and p.anchors and is_seen(p) and p.hint in {"none", "seen"}
+    return order.whether_then(s) if then else None
 
 
 def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Plan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, product
 
 import msgspec
 
@@ -17,9 +17,12 @@ from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed, followup, relations, timeref, timespan
 from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, SAYING, VERBS, WRITING
 from edgemem.answer.understand.wordings import pattern
-from edgemem.answer.understand.words import singular, words
-from edgemem.answer.weigh import is_likely, is_seen, is_shown, is_there, stated
+from edgemem.answer.understand.words import content_words, singular, words
+from edgemem.answer.weigh import is_likely, is_seen, is_shown, is_there, shown, stated
 from edgemem.records import AFTER_END_US, US, Record
+
+_VERBATIM = 0.9
+"""Confidence in words that hold all that something is called."""
 
 
 class Place(Record, frozen=True):
@@ -35,13 +38,14 @@ def relate(s: Session) -> Steps[Place]:
     """Find the anchors of the question's relation and turn them into a window inside the question's own."""
     p, (from_us, to_us) = s.parsed, base.window_of(s)
     anchors: list[tuple[Lead, Episode]] = []
-    by_words = p.relation in {"before", "after"} or (p.relation == "while" and (s.question.options or p.hint == "read"))
+    during = p.relation == "while" and (s.question.options or p.hint == "read" or p.kind == "yes_no")
+    by_words = p.relation in {"before", "after"} or during
     said = (yield from said_then(s)) if by_words else None
     if said is not None:
         anchors.append((Lead(phrase="".join(p.anchors[:1]), confidence=stated(p, said)), episode_of(said.evidence[:1])))
     for anchor in () if said is not None else p.anchors:
         ordinal, phrase = relations.take_ordinal(anchor)
-        lead = yield from _referred(phrase, (from_us, to_us), spoken=pattern("SPOKEN_OF").search(p.clause) is not None)
+        lead = yield from referred(phrase, (from_us, to_us), spoken=pattern("SPOKEN_OF").search(p.clause) is not None)
         if not is_there(lead):
             return Place(window=(from_us, to_us), missing=lead)
         anchors.append((lead, base.picked(lead, ordinal)))
@@ -96,6 +100,16 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
     return base.answered(f"{text}.", sure, base.cite(tracks[i] for i in proof), alternatives=rest), best
 
 
+def ordered(s: Session, names: Sequence[str], pool: Pool) -> Plan:
+    """Which came first of things that pictures show, or words where no picture surely shows them."""
+    leads = list((yield from base.gather(names, base.window_of(s))).leads)
+    spoken = pattern("SPOKEN_OF").search(s.parsed.clause) is not None
+    for i, lead in enumerate(leads):
+        if not is_shown(s.parsed, lead) or (spoken and lead.phrase in s.parsed.anchors):
+            leads[i] = yield from referred(lead.phrase, base.window_of(s), spoken=True)
+    return in_order(s, leads, names, pool)[0]
+
+
 def _of_one_occasion(tracks: dict[int, list[Episode]]) -> dict[int, list[Episode]]:
     """The tracks of the last occasion on which every thing was there; all where there was none."""
     for end in sorted(chain(*tracks.values()), key=lambda e: -e.t0_us):
@@ -103,6 +117,39 @@ def _of_one_occasion(tracks: dict[int, list[Episode]]) -> dict[int, list[Episode
         if all(then.values()):
             return then
     return tracks
+
+
+def together(s: Session) -> Plan:
+    """Whether two things were there at the same time: "did the dog and a mug ever show up together"."""
+    leads = (yield from base.gather(s.parsed.things[:2], base.window_of(s))).leads
+    if len(leads) < 2:
+        return base.abstain("I have not seen both of these.")
+    one, other = leads
+    if not (is_shown(s.parsed, one) and is_shown(s.parsed, other)):
+        return base.not_seen(s, next(lead for lead in leads if not is_shown(s.parsed, lead)))
+    pairs = product(base.strong(one), base.strong(other))
+    gap_us, first, second = min(((max(a.t0_us - b.t1_us, b.t0_us - a.t1_us), a, b) for a, b in pairs), key=lambda pair: pair[0])
+    seen = f"I saw {the(one.phrase)} {at(first, s.question.tz)} and {the(other.phrase)} {at(second, s.question.tz)}."
+    sure = min(one.confidence, other.confidence)
+    if first.stream == second.stream and gap_us <= scenes.SCENE_US:
+        return base.answered(f"Yes: {seen}", sure, base.cite([first, second]))
+    return base.answered(f"No, not that I know: {seen}", 0.5 * sure, base.cite([first, second]))
+
+
+def whether_then(s: Session) -> Plan:
+    """Whether a thing was there during something or between two things: "was the teddy there while they talked about the shopping"."""
+    p, place = s.parsed, (yield from relate(s))
+    if place.missing is not None:
+        return base.not_seen(s, place.missing)
+    then = yield from base.look_for(p.target, place.window)
+    if is_shown(p, then):
+        sure = min(shown(p, then), *(lead.confidence for lead, _ in place.anchors))
+        return base.answered(f"Yes: I saw {the(p.target)} {at(base.picked(then), s.question.tz)}.", sure, base.cite([base.picked(then)]))
+    ever = yield from base.look_for(p.target, base.window_of(s))
+    if not is_shown(p, ever):
+        return base.not_seen(s, ever)
+    told = f"I saw {the(p.target)} {at(base.picked(ever), s.question.tz)}, but not then that I know."
+    return base.abstain(told, confidence=0.2, evidence=base.cite([base.picked(ever)]), unverified=(p.clause,))
 
 
 MORE = frozenset(("more", "more often", "fewer", "less", "less often", "longer"))
@@ -191,16 +238,21 @@ def said_then(s: Session) -> Steps[Candidate | None]:
     return told[-1][1] if told else None
 
 
-def _referred(phrase: str, window: Window, *, spoken: bool) -> Steps[Lead]:
+def referred(phrase: str, window: Window, *, spoken: bool) -> Steps[Lead]:
     """What a relation refers to: what was said or read with all of these words where it is spoken of ("the meeting being mentioned") or no
     label has a word for it, else the thing in pictures.
     """
     lead = yield from base.look_for(phrase, window)
     if not spoken and (is_there(lead) or lead.recognised):
         return lead
-    found = (yield from base.gather((), window, phrase)).candidates
+    own = [word for word in content_words(phrase) if word not in ATTRIBUTES | CARRIERS] or content_words(phrase)  # "coffee price"
+    found = (yield from base.gather((), window, phrase, own)).candidates
     told = next((one for one in found if one.held > base.ALL_HELD), None)
-    return lead if told is None else Lead(phrase=phrase, confidence=told.held, episodes=(episode_of(told.evidence[:1]),), basis="text")
+    return (
+        lead
+        if told is None
+        else Lead(phrase=phrase, confidence=_VERBATIM * told.held, episodes=(episode_of(told.evidence[:1]),), basis="text")
+    )
 
 
 def next_words(s: Session, place: Place) -> Steps[Reply | None]:
@@ -208,7 +260,7 @@ def next_words(s: Session, place: Place) -> Steps[Reply | None]:
     p = s.parsed
     carriers = {word for word in (*p.words, *words(p.target)) if singular(word) in CARRIERS}
     asked = [word for word in p.words if word not in {*words(p.clause), *carriers} and VERBS.get(word) not in WRITING | {"hear"}]
-    bare = msgspec.structs.replace(p, relation="", anchors=(), things=() if carriers else p.things)
+    bare = msgspec.structs.replace(p, relation="", anchors=(), time=None, things=() if carriers else p.things)
     said = p.hint == "said" or p.verb in SAYING | {"hear"}
     if not (said or p.hint == "read") or not followup.names_nothing(bare, asked) or not ATTRIBUTES.isdisjoint(asked):
         return None
@@ -217,6 +269,9 @@ def next_words(s: Session, place: Place) -> Steps[Reply | None]:
     pool = yield from base.gather((), near, p.question, p.words)
     mine = [one for one in pool.candidates if (one.channel == "speech") == said and (said or statements.is_text(one.text))]
     best = (max if p.relation == "before" else min)(mine, key=lambda one: one.t0_us, default=None)
+    whether = p.kind == "yes_no"
     if best is None:
-        return base.abstain("I heard nothing being said then." if said else "I read nothing then.")
-    return statements.tell(s, [(0.6 * min(lead.confidence for lead, _ in place.anchors), best)])
+        none = "I heard nothing being said then." if said else "I read nothing then."
+        return base.abstain(f"No, {none}" if whether else none)
+    told = statements.tell(s, [(0.6 * min(lead.confidence for lead, _ in place.anchors), best)])
+    return msgspec.structs.replace(told, text=f"Yes: {told.text}") if whether else told

@@ -66,6 +66,8 @@ def pointed_relation(topic: str, asked: str) -> tuple[Relation, tuple[str, ...],
 def _pair(first: str, second: str) -> tuple[str, ...]:
     """Two things, or two times of one: "the first and the last look at the mug" is "first mug", "last mug"."""
     anchors = [_anchor(first), _anchor(second)]
+    if anchors[1].endswith(" one") and anchors[0]:  # "the bus sign and the flight one"
+        anchors[1] = f"{anchors[1].removesuffix(' one')} {anchors[0].rpartition(' ')[2]}"
     for i, said in enumerate((first, second)):
         ordinal, other = pattern("ORDINAL").search(said), take_ordinal(anchors[1 - i])[1]
         if ordinal and noun_phrase(said) in {"", "one", "time", ordinal[1], f"{ordinal[1]} one", f"{ordinal[1]} time"}:
