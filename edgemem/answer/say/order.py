@@ -183,6 +183,8 @@ def neighbours(s: Session) -> Plan:
     """What was seen right after, right before, between, beside or while."""
     p = s.parsed
     place = yield from relate(s)
+    if place.missing is not None and pattern("SAID_THAT").match(place.missing.phrase):
+        return base.abstain("I have heard nothing of that.", unverified=(p.clause,))
     if place.missing is not None:
         return base.not_seen(s, place.missing)
     if p.kind == "how_long":

@@ -206,7 +206,8 @@ def signs(s: Session, pool: Pool) -> Reply | None:
     """
     p = s.parsed
     asked, (from_us, to_us) = {singular(word) for word in (*p.words, *words(p.target))} - ORDINALS.keys(), window_of(s)
-    several = asked & SIGNS and (p.ordinal or singular(p.target) != p.target)
+    ordinal = p.ordinal or ORDINALS.get(p.target.partition(" ")[0], 0)  # "the second sign"
+    several = asked & SIGNS and not p.anchors and (ordinal or singular(p.target) != p.target)
     figures = p.target in _NUMBERS and (p.hint == "read" or p.kind == "list" or p.verb in SEEING | WRITING or _asks_of_any(p))
     lettering = (p.target in _LETTERING or figures) and p.kind in _OF_ALL and p.verb not in _SENT
     every = p.verb in {"read", "write"} and p.hint == "read" and p.kind in _OF_ALL - {"yes_no"} and not (p.target or p.person or p.place)
@@ -219,7 +220,7 @@ def signs(s: Session, pool: Pool) -> Reply | None:
     read = [one for one in read if (any(map(str.isdigit, one.text)) if figures else is_text(one.text))]
     read.sort(key=lambda one: one.t0_us)
     kept = [one for i, one in enumerate(read) if all(similar_texts(one.text, other.text) < _ALIKE for other in read[:i])]
-    some = kept[p.ordinal - 1 if p.ordinal > 0 else p.ordinal :][:1] if p.ordinal else kept
+    some = kept[ordinal - 1 if ordinal > 0 else ordinal :][:1] if ordinal else kept
     if not some:
         return None
     told = " ".join(_statement(s, one) for one in some[:_TOLD])

@@ -44,7 +44,7 @@ def take_relation(body: str, kind: Kind) -> tuple[str, Relation, tuple[str, ...]
         if re.search(r"\b(?:was|is) it\b", head):  # "was it after the tree that I had the duck?"
             tail, _, main = tail.partition(" that ")
         head = f"{head} {main}".strip()
-        if anchor := _anchor(tail):
+        if anchor := _anchor(tail) or (tail if pattern("SAID_THAT").match(tail) else ""):
             return head, word, (anchor,), f"{match[0]}{tail}"
         return head, "", (), body[match.start() :]
     if (match := pattern("WHILE").search(body)) and (kind != "when" or "when" not in match[0]):
