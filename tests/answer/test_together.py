@@ -1,0 +1,149 @@
+"""How things lie to each other in time: together, one during another, in order, next to words; plans are given what actions bring."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from edgemem.answer import local
+from edgemem.answer.gather import Candidate, Gather, Lead, Pool
+from edgemem.answer.retrieve import episode_of
+from edgemem.answer.say import order, statements
+from edgemem.answer.session import Session
+from edgemem.answer.tools import Reply, Scene
+from edgemem.answer.understand import understand
+from edgemem.answer.understand.timespan import TimeSpan
+from edgemem.answer.weigh import shown
+from edgemem.records import US, Question
+from tests.answer.test_limits import episode, evidence, lead, run
+from tests.answer.test_plans import by_name, heard
+
+SURE = {"held": 1.0, "cosine": 0.9, "above": 8.0}
+
+
+def read(text: str, at_s: float, **more: Any) -> Candidate:
+    return Candidate(channel="text", text=text, evidence=(evidence(at_s, text=text, channel="text"),), **more)
+
+
+def asked(text: str) -> Session:
+    question = Question(text=text, asked_us=10_000 * US, as_of_us=10_000 * US)
+    return Session(question, lambda: (understand(text), TimeSpan()))
+
+
+def answer(text: str, brings: Callable[[Any], Any]) -> Reply:
+    made: Reply = run(local.reply(asked(text)), brings)[0]
+    return made
+
+
+def told(*words: Candidate, seen: Callable[[Any], Any] | None = None) -> Callable[[Any], Any]:
+    """Words where a look asks for them, pictures of things where it names them."""
+
+    def brings(action: Any) -> Any:
+        if not isinstance(action, Gather):
+            return Scene()
+        found = seen(action) if seen and action.things else Pool()
+        return msgspec.structs.replace(found, candidates=words if action.question else ())
+
+    return brings
+
+
+def test_whether_two_things_were_there_together() -> None:
+    """Five seconds apart is together; of several appearances the nearest two count."""
+    hen = lead(episode(10), episode(100, 110), phrase="hen", confidence=0.9)
+    for at_s, said, sure in ((115, "Yes: ", 0.7), (115.1, "No, not that I know: ", 0.35), (95, "Yes: ", 0.7), (105, "Yes: ", 0.7)):
+        owl = lead(episode(at_s), phrase="owl", confidence=0.7)
+        reply = answer("Were the hen and the owl there together?", by_name(hen, owl))
+        assert reply.text.startswith(f"{said}I saw the hen at 00:01:40"), at_s
+        assert (reply.status, reply.confidence) == ("answered", pytest.approx(sure)), at_s
+        assert reply.evidence[0] == "m100000000"
+    other = lead(episode(100, stream="other"), phrase="owl", confidence=0.7)
+    assert answer("Did the hen and the owl show up at the same time?", by_name(hen, other)).text.startswith("No"), "by another camera"
+    unsure = lead(episode(100), phrase="owl", confidence=0.1)
+    assert answer("Were the hen and the owl there together?", by_name(hen, unsure)).status == "abstained"
+    assert run(order.together(asked("Were the hen and the owl there together?")), lambda _: Pool())[0].status == "abstained"
+
+
+def test_whether_a_thing_was_there_during_another() -> None:
+    seen = by_name(lead(episode(50, 60), phrase="hen", confidence=0.9), lead(episode(55), phrase="owl", confidence=0.7))
+
+    def within(action: Any) -> Any:
+        pool = seen(action)
+        if not isinstance(action, Gather):
+            return pool
+        kept = [
+            msgspec.structs.replace(
+                one, episodes=tuple(e for e in one.episodes if (action.from_us or 0) <= e.t0_us <= (action.to_us or 10**12))
+            )
+            for one in pool.leads
+        ]
+        return msgspec.structs.replace(pool, leads=tuple(kept))
+
+    reply = answer("Was the owl there while the hen was there?", within)
+    assert reply.text.startswith("Yes: I saw the owl at 00:00:55")
+    assert reply.confidence == 0.7, "as sure as the less sure of the two"
+    seen = by_name(lead(episode(50, 60), phrase="hen"), lead(episode(90), phrase="owl"))
+    reply = answer("Was the owl there while the hen was there?", within)
+    assert (reply.status, reply.unverified) == ("abstained", ("while the hen was there",))
+    assert reply.text.endswith("but not then that I know.")
+    seen = by_name(lead(episode(50, 60), phrase="hen"))
+    assert answer("Was the owl there while the hen was there?", within).text.endswith("I have not seen an owl in this memory.")
+    seen = by_name(lead(episode(90), phrase="owl"))
+    assert answer("Was the owl there while the hen was there?", within).text.endswith("I have not seen a hen in this memory.")
+
+
+def test_words_take_part_in_an_order() -> None:
+    """What no picture surely shows is where all of its words were said or read, nine tenths sure."""
+    rain, price = heard("It might rain later.", 100, **SURE), read("COFFEE 5 EUR", 50, **SURE)
+
+    def brings(action: Any) -> Any:
+        if not isinstance(action, Gather):
+            return Scene()
+        leads = tuple(Lead(phrase=thing) for thing in action.things)
+        words = {"rain": (rain,), "coffee price": (price,)}.get(action.question, ())
+        return Pool(leads=leads, candidates=words)
+
+    reply = answer("Did I hear about the rain before or after I read the coffee price?", brings)
+    assert reply.text.startswith("After: the rain came after the coffee price, the rain at 00:01:40")
+    assert reply.confidence == pytest.approx(0.9)
+
+
+def test_what_a_thing_is_called_by_a_sign_is_found_without_words_for_its_form() -> None:
+    _, actions = run(order.referred("coffee price", (None, 9 * US), spoken=True), lambda _: Pool())
+    assert [one.words for one in actions if one.question] == [("coffee",)]
+    _, actions = run(order.referred("price", (None, 9 * US), spoken=True), lambda _: Pool())
+    assert [one.words for one in actions if one.question] == [("price",)], "but all of it where it has no other"
+
+
+def test_whether_anything_was_said_then() -> None:
+    seen = by_name(lead(episode(50, 60), phrase="elephant"))
+    brings = told(heard("It might rain.", 55), seen=seen)
+    assert answer("Did anyone say anything while the elephant was there?", brings).text.startswith('Yes: Somebody said "It might rain."')
+    assert answer("Did anyone say anything while the elephant was there?", told(seen=seen)).text == "No, I heard nothing being said then."
+
+
+def test_what_somebody_said_is_not_read_and_not_seen() -> None:
+    gate = Lead(phrase="gate", confidence=0.9, episodes=(episode_of([evidence(10, text="GATE 83")]),), basis="text")
+    assert shown(understand("Which gate did somebody say it goes from?"), gate) == 0.0
+    assert shown(understand("Which gate did I read?"), gate) > 0
+    clock = by_name(lead(episode(10), phrase="clock"))
+    assert answer("What did my boss say after I looked at the clock?", clock).text.startswith("I have heard or read nothing")
+
+
+def test_signs_next_to_something_are_not_all_signs() -> None:
+    signs = Pool(candidates=(read("SALE 40% OFF", 10), read("GATE 83", 50), read("COFFEE 3 EUR", 90)))
+    assert statements.signs(asked("What was the last sign before the shopping was mentioned?"), signs) is None
+    for text, sign in (("What was the last sign I read?", "COFFEE 3 EUR"), ("What was the second sign I read?", "GATE 83")):
+        reply = statements.signs(asked(text), signs)
+        assert reply is not None
+        assert reply.text.startswith(f'"{sign}"')
+
+
+def test_who_said_what_names_no_thing_tells_a_time() -> None:
+    parsed = understand("What came into view after somebody said it was really funny?")
+    assert (parsed.relation, parsed.anchors) == ("after", ("somebody said it was really funny",))
+    assert answer("What came into view after somebody said it was really funny?", told()).text == "I have heard nothing of that."
+
+
+def test_one_of_a_pair_is_called_as_the_other() -> None:
+    assert understand("How long was it between the bus sign and the flight one?").anchors == ("bus sign", "flight sign")
