@@ -224,7 +224,9 @@ def _unweighed(s: Session, pool: Pool) -> Steps[tuple[Reply | None, Pool]]:
         return told, pool
     there = Query(text="", from_us=place.window[0], to_us=place.window[1])
     left = tuple(one for one in pool.candidates if there.holds(one.t0_us))
-    return (yield from order.next_words(s, place)), msgspec.structs.replace(pool, candidates=left)
+    counted = p.kind == "how_many"
+    near_by = statements.signs(s, pool, place.window) if counted else (yield from order.next_words(s, place))
+    return near_by, msgspec.structs.replace(pool, candidates=left)
 
 
 def _free(s: Session, pool: Pool) -> Plan:

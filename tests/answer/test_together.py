@@ -147,3 +147,12 @@ def test_who_said_what_names_no_thing_tells_a_time() -> None:
 
 def test_one_of_a_pair_is_called_as_the_other() -> None:
     assert understand("How long was it between the bus sign and the flight one?").anchors == ("bus sign", "flight sign")
+
+
+def test_how_many_signs_there_were_before_another() -> None:
+    signs = (read("SALE 40% OFF", 10), read("GATE 83", 50), read("COFFEE 3 EUR", 90))
+    seen = by_name(lead(episode(70), phrase="drum"))
+    reply = answer("How many signs did I read before the drum?", told(*signs, seen=seen))
+    assert reply.text.startswith('2 signs. "SALE 40% OFF"')
+    assert len(reply.evidence) == 2
+    assert answer("How many signs were there after the drum?", told(*signs, seen=seen)).text.startswith('1 sign. "COFFEE 3 EUR"')

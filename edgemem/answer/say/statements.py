@@ -10,7 +10,7 @@ import msgspec
 from edgemem.answer.compose import at, legible, quote, time_text, times
 from edgemem.answer.gather import Candidate, Pool
 from edgemem.answer.retrieve import Query, held
-from edgemem.answer.say.base import ALL_HELD, CITED, OCCASION_US, abstain, answered, window_of
+from edgemem.answer.say.base import ALL_HELD, CITED, OCCASION_US, Window, abstain, answered, window_of
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
@@ -200,14 +200,15 @@ def _of_other_things(p: Parsed, one: Candidate) -> bool:
     return p.kind == "what" and not p.form and p.verb in WORN and all(VERBS.get(word) != p.verb for word in line.words)
 
 
-def signs(s: Session, pool: Pool) -> Reply | None:
+def signs(s: Session, pool: Pool, window: Window | None = None) -> Reply | None:
     """The signs themselves: the first or last one, or all: "what signs did I see", "list everything I read". None where more is asked, or
-    there was none.
+    there was none. Those in a window, where the question's relation puts them in one.
     """
     p = s.parsed
-    asked, (from_us, to_us) = {singular(word) for word in (*p.words, *words(p.target))} - ORDINALS.keys(), window_of(s)
+    asked, (from_us, to_us) = {singular(word) for word in (*p.words, *words(p.target))} - ORDINALS.keys(), window or window_of(s)
+    asked -= set(words(p.clause)) - SIGNS if window else set()
     ordinal = p.ordinal or ORDINALS.get(p.target.partition(" ")[0], 0)  # "the second sign"
-    several = asked & SIGNS and not p.anchors and (ordinal or singular(p.target) != p.target)
+    several = asked & SIGNS and (window or not p.anchors) and (ordinal or singular(p.target) != p.target)
     figures = p.target in _NUMBERS and (p.hint == "read" or p.kind == "list" or p.verb in SEEING | WRITING or _asks_of_any(p))
     lettering = (p.target in _LETTERING or figures) and p.kind in _OF_ALL and p.verb not in _SENT
     every = p.verb in {"read", "write"} and p.hint == "read" and p.kind in _OF_ALL - {"yes_no"} and not (p.target or p.person or p.place)
@@ -224,7 +225,7 @@ def signs(s: Session, pool: Pool) -> Reply | None:
     if not some:
         return None
     told = " ".join(_statement(s, one) for one in some[:_TOLD])
-    more = f"{len(some)} signs. " if p.kind == "how_many" else "Yes: " if whether else ""
+    more = f"{len(some)} sign{'s' * (len(some) != 1)}. " if p.kind == "how_many" else "Yes: " if whether else ""
     told += f" And {len(some) - _TOLD} more." if len(some) > _TOLD else ""
     return answered(more + told, 0.5, tuple(one.evidence[0].id for one in some))
 
