@@ -99,7 +99,8 @@ def _of_memory(s: Session) -> Plan:
     past = day in {"yesterday", "day before yesterday"} or day.endswith("ago") or day.startswith(("last ", "day before ", "day after "))
     named = p.things or p.person or set(p.words) - ASKING_VERBS or p.kind not in {"where", "summary", "other"}
     counted = p.kind in {"how_many", "how_long"}
-    over = past or counted or (_is_over(s) and (p.hint != "said" or day == "today")) or not named  # "give me Tuesday"
+    said = p.hint == "said" or (p.verb in SAYING and p.kind in base.OF_A_KIND)  # "which film did they say we watch tonight"
+    over = past or counted or (_is_over(s) and not (said and (day != "today" or s.span.to_come))) or not named  # "give me Tuesday"
     if s.span.problem and (over or not words or not is_likely(*words[0])):
         return abstain(s.span.problem)
     if s.question.options:
@@ -217,7 +218,8 @@ def _unweighed(s: Session, pool: Pool) -> Steps[tuple[Reply | None, Pool]]:
     told = told or statements.how_often(s, pool)
     over = happened(p) or pattern("CAME").search(p.question)
     anything = p.hint == "said" and pattern("ANY_WORDS").search(p.question) is not None
-    near = p.relation in {"before", "after", "between"} or p.hint == "said" or (p.hint == "read" and p.relation == "while")
+    said = p.hint == "said" or (p.hint == "none" and p.verb in SAYING)
+    near = p.relation in {"before", "after", "between"} or said or (p.hint == "read" and p.relation == "while")
     placed = p.anchors and over and near and (p.kind != "yes_no" or anything)
     place = (yield from order.relate(s)) if placed and told is None else None
     if place is None or place.missing is not None:
@@ -243,7 +245,7 @@ def _free(s: Session, pool: Pool) -> Plan:
     often = p.hint == "seen" and p.kind in base.OF_A_KIND and not p.things and pattern("SO_OFTEN").search(p.question)
     stated = bool(words) and is_likely(*words[0]) and (means or held) and not often
     beside = p.relation and p.anchors and not p.things and (p.kind != "yes_no" or p.verb in SEEING)
-    if (not stated or p.hint == "seen") and beside and not (p.hint == "said" and p.verb in SAYING):
+    if (not stated or p.hint == "seen") and beside and not (p.hint != "seen" and p.verb in SAYING):
         return (yield from order.neighbours(s))
     if not stated and p.hint == "read" and (near := (yield from pictures.read_near(s))) is not None:
         return near
@@ -271,7 +273,8 @@ def _of_several(s: Session, pool: Pool) -> Plan | None:
         return order.ordered(s, (p.target, *p.anchors) if p.anchors else p.choices or p.things, pool)
     if whether and len(p.things) > 1 and not p.anchors and pattern("TOGETHER").search(p.question):
         return order.together(s)
-    then = whether and p.relation in {"while", "between"} and p.anchors and is_seen(p) and p.hint in {"none", "seen"}
+    placed = p.anchors or (p.relation == "while" and pattern("SPOKEN_OF").search(p.clause))
+    then = whether and p.relation in {"while", "between"} and placed and is_seen(p) and p.hint in {"none", "seen"}
     return order.whether_then(s) if then else None
 
 

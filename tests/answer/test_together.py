@@ -156,3 +156,28 @@ def test_how_many_signs_there_were_before_another() -> None:
     assert reply.text.startswith('2 signs. "SALE 40% OFF"')
     assert len(reply.evidence) == 2
     assert answer("How many signs were there after the drum?", told(*signs, seen=seen)).text.startswith('1 sign. "COFFEE 3 EUR"')
+
+
+def test_a_thing_during_words_that_name_none() -> None:
+    rain = heard("It might rain later.", 50, **SURE)
+    seen = by_name(lead(episode(52), phrase="elephant"))
+    asked_of = "Was the elephant there when someone said it might rain?"
+    assert answer(asked_of, told(rain, seen=seen)).text.startswith("Yes: I saw the elephant at 00:00:52")
+    assert answer(asked_of, told(seen=seen)).text == "I have heard nothing of that."
+
+
+@pytest.mark.parametrize("text", ["Which film did they say we're watching tonight?", "What film did she say we watch tonight?"])
+def test_what_was_said_of_a_time_to_come_is_over(text: str) -> None:
+    film = heard("Tonight we watch the film The Winter Forest.", 50, **SURE)
+    to_come = TimeSpan(problem="That time has not come yet.", to_come=True)
+    s = Session(asked(text).question, lambda: (understand(text), to_come))
+    assert "Winter Forest" in run(local.reply(s), told(film))[0].text
+    seen = "Which film did I see tonight?"
+    s = Session(asked(seen).question, lambda: (understand(seen), to_come))
+    assert run(local.reply(s), told(film))[0].text == "That time has not come yet."
+
+
+def test_what_they_said_while_a_thing_was_there_is_no_picture() -> None:
+    seen, question = by_name(lead(episode(50, 60), phrase="elephant")), "What did they say when the elephant was there?"
+    assert answer(question, told(seen=seen)).text == "I heard nothing being said then."
+    assert 'said "It might rain."' in answer(question, told(heard("It might rain.", 55), seen=seen)).text

@@ -141,6 +141,8 @@ def whether_then(s: Session) -> Plan:
     p, place = s.parsed, (yield from relate(s))
     if place.missing is not None:
         return base.not_seen(s, place.missing)
+    if not place.anchors:
+        return base.abstain("I have heard nothing of that.", unverified=(p.clause,))
     then = yield from base.look_for(p.target, place.window)
     if is_shown(p, then):
         sure = min(shown(p, then), *(lead.confidence for lead, _ in place.anchors))
