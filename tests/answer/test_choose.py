@@ -11,12 +11,12 @@ from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.say import base, choose
 from edgemem.answer.say import options as of_options
 from edgemem.answer.say.base import Plan
-from edgemem.answer.session import Session
+from edgemem.answer.session import Session, Step
 from edgemem.answer.tools import Reply
 from edgemem.records import US, Answer, Question
 from edgemem.remember.view import View
 from tests.answer.conftest import START_US
-from tests.answer.test_limits import episode, lead, run, session
+from tests.answer.test_limits import episode, evidence, lead, run, session
 from tests.answer.test_plans import by_name, heard
 
 
@@ -77,6 +77,26 @@ def test_an_option_in_words_is_as_sure_as_they_are_and_three_tenths_at_least() -
     unhinted = session(("maple corner", "oak"), kind="where", text="where was it")
     assert choose._from_words(unhinted, [(0.5, heard("It is in maple."))]) is None, "half of its words are too few where none are asked for"
     assert choose._from_words(s, [(0.9, heard("It is in the birch."))]) is None
+
+
+def test_words_that_answer_come_first_but_where_things_are_in_a_row() -> None:
+    told = [(0.8, heard("It is in the kitchen."))]
+    seen = by_name(lead(episode(10), phrase="hall"), lead(episode(50), phrase="kitchen"))
+    for kind, option in (("where", 1), ("when", 1), ("which", 0), ("what", 0)):
+        assert chosen(("hall", "kitchen"), seen, told, kind=kind, ordinal=1, text="where was it first").option == option, kind
+    beside: dict[str, Any] = {"kind": "what", "relation": "after", "anchors": ("hall",), "text": "what came after the hall"}
+    assert chosen(("hall", "kitchen"), by_name(lead(episode(10), phrase="hall")), told, **beside).option == 1, "where pictures show none"
+    near = by_name(lead(episode(10), phrase="hall"), lead(episode(20), phrase="owl"), lead(episode(90), phrase="kitchen"))
+    assert chosen(("owl", "kitchen"), near, told, **beside).option == 0
+
+
+def test_an_answer_tells_the_time_of_what_it_cites_first() -> None:
+    s = session(("1:30", "10:00"), kind="when", things=("owl",))
+    s.steps.append(Step(action=Gather(), result=Pool(evidence=(evidence(95), evidence(600))), ms=0))
+    told = base.answered("I saw the owl.", 0.8, ("m95000000", "m600000000"))
+    assert [one.t0_us for one in of_options.cited(s, told)] == [95 * US]
+    assert of_options.with_option(s, told).option == 0
+    assert of_options.cited(s, base.answered("I saw the owl.", 0.8, ("m1",))) == ()
 
 
 def test_words_that_all_options_have_tell_nothing_apart() -> None:
@@ -224,7 +244,8 @@ def test_of_rows_the_one_with_the_most_pairs_in_their_order_is_chosen() -> None:
 def test_of_rows_of_what_was_talked_about_words_tell_when() -> None:
     keys, film = heard("The keys are on the piano.", 80), heard("We watch the film.", 20)
     asked: dict[str, Any] = {"kind": "order", "text": "in which order was this talked about"}
-    assert chosen(("keys, then film", "film, then keys"), speech(keys, film), **asked).option == 1
+    reply = chosen(("keys, then film", "film, then keys"), speech(keys, film), **asked)
+    assert (reply.option, reply.confidence) == (1, 1.0), "the one pair is in order"
 
 
 def test_an_option_that_is_a_place_in_time_is_where_the_thing_was() -> None:
