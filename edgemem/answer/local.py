@@ -215,7 +215,7 @@ def _unweighed(s: Session, pool: Pool) -> Steps[tuple[Reply | None, Pool]]:
     """
     p = s.parsed
     told = order.more_often(s, pool.leads) if len(pool.leads) == 2 and order.is_more(p) else statements.signs(s, pool)
-    told = told or statements.how_often(s, pool)
+    told = told or statements.how_often(s, pool) or statements.said_or_read(s, pool)
     over = happened(p) or pattern("CAME").search(p.question)
     anything = p.hint == "said" and pattern("ANY_WORDS").search(p.question) is not None
     said = p.hint == "said" or (p.hint == "none" and p.verb in SAYING)

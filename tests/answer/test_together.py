@@ -181,3 +181,19 @@ def test_what_they_said_while_a_thing_was_there_is_no_picture() -> None:
     seen, question = by_name(lead(episode(50, 60), phrase="elephant")), "What did they say when the elephant was there?"
     assert answer(question, told(seen=seen)).text == "I heard nothing being said then."
     assert 'said "It might rain."' in answer(question, told(heard("It might rain.", 55), seen=seen)).text
+
+
+def test_whether_it_was_said_or_read() -> None:
+    car, gate = heard("The car is on level 3.", 50), read("GATE 83", 90)
+    for text, begin in (
+        ("level three, was that on a sign or did someone say it", 'It was said, not read that I know: Somebody said "The car'),
+        ("Gate 83, did somebody say that or did I only read it?", 'It was read, not said that I know: "GATE 83"'),
+    ):
+        reply = answer(text, told(car, gate))
+        assert reply.text.startswith(begin)
+        assert reply.confidence == pytest.approx(0.6)
+    both = answer("Gate 83, did somebody say that or did I only read it?", told(car, gate, heard("We leave from gate 83.", 20)))
+    assert both.text.startswith("It was said and read: ")
+    assert len(both.evidence) == 2
+    for text in ("The tickets, did somebody say that or did I only read it?", "Did I hear of the car before or after I read the gate?"):
+        assert "not read that I know" not in answer(text, told(car, gate)).text, text

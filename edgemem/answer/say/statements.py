@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from edgemem.answer.compose import at, legible, quote, time_text, times
-from edgemem.answer.gather import Candidate, Pool
+from edgemem.answer.gather import Candidate, Pool, held_shares
 from edgemem.answer.retrieve import Query, held
 from edgemem.answer.say.base import ALL_HELD, CITED, OCCASION_US, Window, abstain, answered, window_of
 from edgemem.answer.session import Session
@@ -233,6 +233,31 @@ def signs(s: Session, pool: Pool, window: Window | None = None) -> Reply | None:
 def _asks_of_any(p: Parsed) -> bool:
     """Whether there was any text at all: "any signs"."""
     return not (p.negated or p.person or p.place or p.predicate) and re.search(r"\bany\b", p.question) is not None
+
+
+def said_or_read(s: Session, pool: Pool) -> Reply | None:
+    """Whether something was said or read, where that is asked ("level three, was that on a sign or did somebody say it"): by what holds
+    most of it, or both. None where nothing holds half of it.
+    """
+    p = s.parsed
+    if p.kind not in {"yes_no", "which"} or not pool.candidates or not pattern("SAID_OR_READ").search(p.text):
+        return None
+    meant = [word for word in p.words if VERBS.get(word) not in SAYING | WRITING | {"hear"} and singular(word) not in SIGNS]
+    own = numbered(" ".join(meant))
+    shares = held_shares(own, [one.text for one in pool.candidates], [one.around for one in pool.candidates])
+    share, best = max(zip(shares, pool.candidates, strict=True), key=lambda pair: pair[0])
+    if not own or share < _HALF:
+        return None
+    pairs = zip(shares, pool.candidates, strict=True)
+    other = [one for held, one in pairs if one.channel != best.channel and held >= _AS_LIKELY * share][:1]
+    was, not_ = ("read", "said") if best.channel == "text" else ("said", "read")
+    begin = "It was said and read" if other else f"It was {was}, not {not_} that I know"
+    both = [best, *other]
+    return answered(f"{begin}: {' '.join(_statement(s, one) for one in both)}", 0.6 * share, tuple(one.evidence[0].id for one in both))
+
+
+_HALF = 0.5
+"""Share of a question's words from which on words may be what it is about."""
 
 
 def is_text(text: str) -> bool:
