@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from edgemem.answer.gather import Gather, Lead, Pool
@@ -13,6 +14,7 @@ from edgemem.answer.say import options as of_options
 from edgemem.answer.say.base import Plan
 from edgemem.answer.session import Session, Step
 from edgemem.answer.tools import Reply
+from edgemem.answer.weigh import weights
 from edgemem.records import US, Answer, Question
 from edgemem.remember.view import View
 from tests.answer.conftest import START_US
@@ -279,6 +281,15 @@ def test_a_time_is_that_at_which_the_thing_was_surely_seen() -> None:
     assert run(choose.choose(to_come, Pool(), meeting, base.abstain("nothing"), unasked), nothing)[0].option == 1
 
 
+def test_how_far_an_appearance_is_from_a_time_of_day_or_of_the_stream() -> None:
+    s = session(kind="when")
+    late = msgspec.structs.replace(episode(15 * 3600 + 95), offset_us=5 * US)
+    assert of_options.gaps_s(s, "3 pm", [late]) == [95]
+    assert of_options.gaps_s(s, "15:01", [late]) == [35]
+    assert of_options.gaps_s(s, "0:10", [late]) == [5]
+    assert of_options.gaps_s(s, "the mug", [late]) == [math.inf]
+
+
 @pytest.mark.parametrize(
     ("option", "time"),
     [("Saturday morning", True), ("around 8:03", True), ("about nine and a half minutes", True), ("on Monday", True), ("today", True),
@@ -330,6 +341,8 @@ def test_that_nothing_is_known_is_an_option() -> None:
     assert chosen(options, nothing, (), **asked).status == "abstained", "without a proof"
     seen = by_name(lead(episode(10), phrase="cat", confidence=0.6))
     assert chosen(("a cat", "a dog", "none of these"), seen, kind="which", hint="seen").option == 0
+    edge = by_name(lead(episode(10), phrase="cat", confidence=weights().surely))
+    assert chosen(("a cat", "a dog", "none of these"), edge, kind="which", hint="seen").option == 0, "sure from there on"
     unsure = by_name(lead(episode(10), phrase="cat", confidence=0.58))
     assert chosen(("a cat", "a dog", "none of these"), unsure, kind="which", hint="seen").option == 2
 

@@ -1065,6 +1065,8 @@ def test_what_of_a_kind_came_most_often() -> None:
     assert told("which birds did i see exactly twice", *every).text.startswith("I saw the toucan 2 times")
     assert told("which birds did i see least often", *every).text.startswith("I saw the hen 1 time")
     assert told("which birds did i see exactly four times", *every).status == "abstained"
+    many = msgspec.structs.replace(hen, episodes=tuple(episode(n) for n in range(10, 400, 60)))
+    assert told("which birds did i see most often", many).text.count(" at ") == 4, "the first four of seven times"
     assert told("which birds did i see most often", hen).status == "abstained", "once is not often"
 
 
