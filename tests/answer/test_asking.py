@@ -320,6 +320,7 @@ def test_how_benchmarks_ask_is_how_users_ask(asked: str, mine: str) -> None:
         ("What have I been told?", "What did they tell me?"),
         ("What did I get told?", "What did they tell me?"),
         ("What was I reminded of?", "What did they tell me to remember?"),
+        ("What did I see most often all morning?", "What did I see most often?"),
         ("What did she remind me about?", "What did she tell me to remember?"),
         ("What is the last thing to be seen?", "What is the last thing I saw?"),
         ("once the very first time a camel showed up", "when was the very first time a camel showed up"),

@@ -142,6 +142,8 @@ def test_signs_next_to_something_are_not_all_signs() -> None:
 def test_who_said_what_names_no_thing_tells_a_time() -> None:
     parsed = understand("What came into view after somebody said it was really funny?")
     assert (parsed.relation, parsed.anchors) == ("after", ("somebody said it was really funny",))
+    in_front = understand("When somebody said it was really funny, what was the next thing to come into view after that?")
+    assert (in_front.relation, in_front.anchors) == ("after", ("when somebody said it was really funny",))
     assert answer("What came into view after somebody said it was really funny?", told()).text == "I have heard nothing of that."
 
 
