@@ -292,10 +292,8 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
             return base.not_seen(s, place.missing, pool)
         if place.missing is None:
             lead, window = (yield from base.look_for(lead.phrase, place.window)), place.window
-    if fits_pictures(p) and p.hint in {"none", "seen"} and scenes.asks_kinds(s, lead, window):
-        kinds = yield from scenes.each_kind(s, lead, window)
-        if kinds is not None or not (words or p.ordinal or p.kind in {"yes_no", "how_many"}):
-            return kinds or _unknown(s, pool, lead)
+    if (of_kind := (yield from _of_kind(s, pool, lead, window, bool(words)))) is not None:
+        return of_kind
     pictured = is_shown(p, lead) and fits_pictures(p)
     several = len(statements.each_version(s, words)) > 1  # "all gates in order"
     if words and (words[0][0] >= pictures.sureness(p, lead) or not pictured or several or _says_where(p, words[0][1])):
@@ -304,6 +302,20 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
         return other
     told = (yield from pictures.from_pictures(s, pool, lead)) if is_shown(p, lead) else _unknown(s, pool, lead)
     return told if told.status == "answered" or not words else _in_words(s, pool, words)  # "is the car on level five"
+
+
+def _of_kind(s: Session, pool: Pool, lead: Lead, window: Window, worded: bool) -> Steps[Reply | None]:
+    """What there was of a kind, where that is asked: what came next, or every one; nothing is known where no words tell it either."""
+    p = s.parsed
+    if not fits_pictures(p) or p.hint not in {"none", "seen"}:
+        return None
+    if scenes.asks_next(p, lead) and (next_ := (yield from scenes.next_of_kind(s, lead, window))) is not None:
+        return next_
+    if not scenes.asks_kinds(s, lead, window):
+        return None
+    kinds = yield from scenes.each_kind(s, lead, window)
+    unknown = kinds is None and not (worded or p.ordinal or p.kind in {"yes_no", "how_many"})
+    return _unknown(s, pool, lead) if unknown else kinds
 
 
 def _says_where(p: Parsed, one: Candidate) -> bool:

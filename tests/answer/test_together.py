@@ -18,6 +18,7 @@ from edgemem.answer.weigh import shown
 from edgemem.records import US, Question
 from tests.answer.test_limits import episode, evidence, lead, run
 from tests.answer.test_plans import by_name, heard
+from tests.answer.test_replies import appeared
 
 SURE = {"held": 1.0, "cosine": 0.9, "above": 8.0}
 
@@ -199,3 +200,31 @@ def test_whether_it_was_said_or_read() -> None:
     assert len(both.evidence) == 2
     for text in ("The tickets, did somebody say that or did I only read it?", "Did I hear of the car before or after I read the gate?"):
         assert "not read that I know" not in answer(text, told(car, gate)).text, text
+
+
+def test_what_of_a_kind_came_next() -> None:
+    """Of what appeared in the stretch of time behind it, or before it, the first or the last name of the kind."""
+    sign = read("GATE 83", 50, **SURE)
+    animal = Lead(phrase="animal", confidence=0.9, episodes=(episode_of([evidence(200, text="dog")]),))
+    sights = (appeared("barn", 60, 61, 0.9), appeared("beaver", 70, 75, 0.4), appeared("otter", 90, 95, 0.9), appeared("hen", 65, 66, 0.19))
+    asked_of: list[Any] = []
+
+    def brings(action: Any) -> Any:
+        if isinstance(action, Gather):
+            gate = Lead(phrase="gate sign", confidence=0.9, episodes=(episode_of(sign.evidence),), basis="text")
+            return Pool(
+                leads=tuple(gate if thing == "gate sign" else msgspec.structs.replace(animal, phrase=thing) for thing in action.things)
+            )
+        asked_of.append((action.from_us, action.to_us))
+        return Scene(evidence=(evidence(action.from_us // US if action.from_us == action.to_us else 60),), sights=sights)
+
+    reply = answer("Which animal did I see after the gate sign?", brings)
+    assert reply.text.startswith("Perhaps the beaver, at 00:01:10"), "the hen is not probable, the barn no animal"
+    assert asked_of[0] == (50 * US + 1, 10_000 * US)
+    assert reply.confidence == pytest.approx(0.77 * 0.4, abs=1e-4)
+    assert answer("What animal did I see last before the gate sign?", brings).text.startswith("The otter, at 00:01:30")
+    assert asked_of[-2] == (0, 50 * US - 1)
+    for text in ("Which animals did I see after the gate sign?", "Which second animal did I see after the gate sign?"):
+        assert not answer(text, brings).text.startswith("Perhaps the beaver, at"), text
+    sights = sights[:1]
+    assert not answer("Which animal did I see after the gate sign?", brings).text.startswith("Perhaps"), "none appeared"

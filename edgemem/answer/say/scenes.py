@@ -16,6 +16,7 @@ from edgemem.answer.session import Session
 from edgemem.answer.sights import LEAST_PROBABILITY, SeenName, beside, in_time
 from edgemem.answer.tools import GLANCE_US, Reply, Scene
 from edgemem.answer.tools_graph import Hear, Related
+from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import number_in, singular
 from edgemem.answer.weigh import is_seen, is_shown, shown
@@ -146,6 +147,32 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
     saw = f"I {'saw' if certain or whether else 'may have seen'} {the(lead.phrase)}: {text}."
     saw = f"At least {len(told)}: {saw}" if s.parsed.kind == "how_many" else saw
     return base.answered(f"Yes: {saw}" if whether else saw, shown(s.parsed, lead) if whether else sure, base.cite(proof))
+
+
+def asks_next(p: Parsed, lead: Lead) -> bool:
+    """Asks what of a kind came next after something, or last before it: "which animal came after the bus sign"."""
+    best = max(lead.episodes, key=lambda e: e.score, default=None)
+    other = best is not None and best.evidence[0].text != singular(lead.phrase) and has_kinds(lead.phrase)
+    one = p.kind in base.OF_A_KIND and singular(lead.phrase) == lead.phrase and not (p.form or p.place or base.qualities(lead.phrase))
+    beside = p.relation in {"before", "after"} and p.anchors and len(p.things) == 1 and p.ordinal in {0, 1, -1}
+    return bool(other and one and beside and is_seen(p))
+
+
+def next_of_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
+    """What of a kind appeared first in a stretch of time that begins with what the question refers to, or last in one that ends with it.
+    None where nothing did.
+
+    Of 195 such questions about six life logs that were not in view when this was chosen 130 are right, 93 by the best picture of the kind.
+    """
+    near = (yield from base.inspect(window)).sights
+    kinds = [one for one in near if one.t1_us and is_kind_of(one.name, lead.phrase) and one.score >= LEAST_PROBABILITY]
+    end = (max if s.parsed.relation == "before" else min)(kinds, key=lambda one: one.t0_us, default=None)
+    if end is None:
+        return None
+    seen = (yield from base.inspect((end.best_us, end.best_us), end.stream)).evidence
+    when = f", {at(seen[0], s.question.tz)}" if seen else ""
+    name = f"{'' if end.score >= SURE else 'perhaps '}{the(end.name)}"
+    return base.answered(f"{name[:1].upper()}{name[1:]}{when}.", pictures.SHARES["ordinal"] * end.score, base.cite(seen))
 
 
 def _so_often(s: Session, often: re.Match[str], names: Sequence[str], window: Window) -> Plan:
