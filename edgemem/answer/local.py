@@ -104,7 +104,7 @@ def _of_memory(s: Session) -> Plan:
     if s.span.problem and (over or not words or not is_likely(*words[0])):
         return abstain(s.span.problem)
     if s.question.options:
-        return (yield from choose.choose(s, pool, words, (yield from _free(s, pool)), reply))
+        return (yield from choose.choose(s, pool, words, _free(s, pool), reply))
     plain, pool = yield from _unweighed(s, pool)
     told = plain or _settled(s, pool, words) or (yield from _free(s, pool))
     again = (yield from _again(s)) if told.status == "abstained" else None
@@ -234,7 +234,7 @@ def _unweighed(s: Session, pool: Pool) -> Steps[tuple[Reply | None, Pool]]:
 def _free(s: Session, pool: Pool) -> Plan:
     """Without options: words or pictures, whichever is likelier to answer it; neither where none is likely."""
     p = s.parsed
-    if (plan := _of_several(s, pool)) is not None:
+    if (plan := order.of_several(s, pool)) is not None:
         return (yield from plan)
     of_scene = not p.things or p.kind == "which" or p.verb in SEEING  # "what creature was I staring at", not "what did the dog eat"
     if p.relation == "while" and of_scene and p.hint in {"seen", "none"} and pattern("SPOKEN_OF").search(p.clause):
@@ -245,7 +245,7 @@ def _free(s: Session, pool: Pool) -> Plan:
     often = p.hint == "seen" and p.kind in base.OF_A_KIND and not p.things and pattern("SO_OFTEN").search(p.question)
     stated = bool(words) and is_likely(*words[0]) and (means or held) and not often
     beside = p.relation and p.anchors and not p.things and (p.kind != "yes_no" or p.verb in SEEING)
-    if (not stated or p.hint == "seen") and beside and not (p.hint != "seen" and p.verb in SAYING):
+    if beside and (p.hint == "seen" or not (stated or p.verb in SAYING)):
         return (yield from order.neighbours(s))
     if not stated and p.hint == "read" and (near := (yield from pictures.read_near(s))) is not None:
         return near
@@ -263,19 +263,6 @@ def _free(s: Session, pool: Pool) -> Plan:
         more = {"text": f"{there.text} What was done I cannot tell.", "unverified": (p.predicate,)} if doing else {}
         return msgspec.structs.replace(there, **more)
     return (yield from _of_thing(s, pool, words if stated else []))
-
-
-def _of_several(s: Session, pool: Pool) -> Plan | None:
-    """How things lie to each other in time: in which order they came, whether they were there together, or one of them during another."""
-    p = s.parsed
-    whether = p.kind == "yes_no" and p.things
-    if p.kind == "order" or (whether and p.relation in {"before", "after"} and p.anchors):
-        return order.ordered(s, (p.target, *p.anchors) if p.anchors else p.choices or p.things, pool)
-    if whether and len(p.things) > 1 and not p.anchors and pattern("TOGETHER").search(p.question):
-        return order.together(s)
-    placed = p.anchors or (p.relation == "while" and pattern("SPOKEN_OF").search(p.clause))
-    then = whether and p.relation in {"while", "between"} and placed and is_seen(p) and p.hint in {"none", "seen"}
-    return order.whether_then(s) if then else None
 
 
 def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Plan:

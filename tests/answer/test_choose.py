@@ -35,7 +35,12 @@ def chosen(
 
 def choosing(s: Session, told: Any = (), reply: Reply | None = None) -> Plan:
     """The plan of choosing, given what the question is answered with where it has no options."""
-    return choose.choose(s, Pool(), told, reply or base.abstain("nothing"), unasked)
+    return choose.choose(s, Pool(), told, free(reply or base.abstain("nothing")), unasked)
+
+
+def free(reply: Reply) -> Plan:
+    yield from ()
+    return reply
 
 
 def unasked(s: Session) -> Plan:
@@ -134,7 +139,7 @@ def test_a_time_that_was_told_is_chosen_before_that_of_the_telling() -> None:
     for sure, option in ((0.6, 1), (0.4, None)):
         s = session(times, kind="when", text="when did i hear of the meeting", things=("meeting",))
         told = [(sure, meeting[0][1])]
-        assert run(choose.choose(s, Pool(), told, base.abstain("nothing"), unasked), nothing)[0].option == option, sure
+        assert run(choose.choose(s, Pool(), told, free(base.abstain("nothing")), unasked), nothing)[0].option == option, sure
 
 
 def test_what_words_do_not_hold_is_chosen_where_that_is_asked() -> None:
@@ -255,30 +260,30 @@ def test_an_option_that_is_a_place_in_time_is_where_the_thing_was() -> None:
     pool = Pool(leads=(lead(episode(50, score=0.3), phrase="owl", confidence=0.5),))
     places = ("Before the camel", "Between the camel and the drum", "Right after the drum", "after the sofa")
     s = session(places, kind="when", things=("owl",))
-    reply = run(choose.choose(s, pool, (), base.abstain("nothing"), unasked), by_name(camel, drum))[0]
+    reply = run(choose.choose(s, pool, (), free(base.abstain("nothing")), unasked), by_name(camel, drum))[0]
     assert (reply.option, reply.evidence) == (1, ("m50000000",))
     # .5 x the only option that fits: sqrt(.5) x .3 x exp(-(30 + 10) / 2 / 15) / .3, and .05 for none
     fit = 0.5**0.5 * math.exp(-20 / 15)
     assert reply.confidence == pytest.approx(0.5 * fit / (fit + 0.05), abs=1e-4)
     late = Pool(leads=(lead(episode(61), phrase="owl"),))
-    assert run(choose.choose(s, late, (), base.abstain("nothing"), unasked), by_name(camel, drum))[0].option == 2
-    assert run(choose.choose(s, pool, (), base.abstain("nothing"), unasked), by_name())[0].status == "abstained"
+    assert run(choose.choose(s, late, (), free(base.abstain("nothing")), unasked), by_name(camel, drum))[0].option == 2
+    assert run(choose.choose(s, pool, (), free(base.abstain("nothing")), unasked), by_name())[0].status == "abstained"
 
 
 def test_a_time_is_that_at_which_the_thing_was_surely_seen() -> None:
     """The weight of a sighting falls to 1/e at 30 s from the time of the option."""
     pool = Pool(leads=(lead(episode(95, score=0.2), episode(600, score=0.4), phrase="owl", confidence=0.5),))
     s = session(("around 1:30", "10:30", "5:00"), kind="when", things=("owl",))
-    reply = run(choose.choose(s, pool, (), base.abstain("nothing"), unasked), nothing)[0]
+    reply = run(choose.choose(s, pool, (), free(base.abstain("nothing")), unasked), nothing)[0]
     early, late = 0.2 * math.exp(-5 / 30), 0.4 * math.exp(-1)
     assert (reply.option, reply.evidence) == (0, ("m95000000",))
     assert reply.confidence == pytest.approx(0.5 * early / (early + late + 0.4 * math.exp(-10) + 0.2 * 0 + 0.05), abs=1e-3)
     said = [(0.7, heard("The owl is here.", 300))]
     spoken = session(("around 1:30", "10:30", "5:00"), kind="when", hint="said", text="when did she mention it")
-    assert run(choose.choose(spoken, pool, said, base.abstain("nothing"), unasked), nothing)[0].option == 2
+    assert run(choose.choose(spoken, pool, said, free(base.abstain("nothing")), unasked), nothing)[0].option == 2
     meeting = [(0.9, heard("The meeting is at 11:30.", 95))]
     to_come = session(("1:30", "11:30"), kind="when", form="time", text="when is the meeting", words=("meeting",))
-    assert run(choose.choose(to_come, Pool(), meeting, base.abstain("nothing"), unasked), nothing)[0].option == 1
+    assert run(choose.choose(to_come, Pool(), meeting, free(base.abstain("nothing")), unasked), nothing)[0].option == 1
 
 
 def test_how_far_an_appearance_is_from_a_time_of_day_or_of_the_stream() -> None:
@@ -302,7 +307,7 @@ def test_an_option_that_is_a_time_and_nothing_else(option: str, time: bool) -> N
 def test_how_often_is_guessed_where_the_answer_is_unsure() -> None:
     pool = Pool(leads=(lead(episode(10), episode(100), episode(200), phrase="owl", confidence=0.3),))
     s = session(("once", "three times", "five times"), kind="how_many", counts="times", things=("owl",))
-    reply = run(choose.choose(s, pool, (), base.abstain("not sure"), unasked), nothing)[0]
+    reply = run(choose.choose(s, pool, (), free(base.abstain("not sure")), unasked), nothing)[0]
     assert (reply.option, reply.confidence, reply.text) == (1, 0.15, "3 times, as far as I can tell.")
 
 
@@ -362,21 +367,21 @@ def test_of_claims_the_one_that_holds_is_chosen_and_of_false_ones_that_which_doe
     options = ("cats were there.", "owls were there.", "dogs were there.")
     for text, right, sure in (("which of these statements is true", 1, 0.8 - 0.5), ("which statement is false", 0, 0.7 - 0.5)):
         s = session(options, kind="which", text=text)
-        reply = run(choose.choose(s, Pool(), (), base.abstain(""), asked), nothing)[0]
+        reply = run(choose.choose(s, Pool(), (), free(base.abstain("")), asked), nothing)[0]
         assert (reply.option, reply.confidence) == (right, pytest.approx(sure)), text
         assert reply.text.startswith(options[right])
     unknown = session(("dogs were there.", "dogs ran."), kind="which", text="which claim is true")
-    assert run(choose.choose(unknown, Pool(), (), base.abstain(""), asked), nothing)[0].status == "abstained"
+    assert run(choose.choose(unknown, Pool(), (), free(base.abstain("")), asked), nothing)[0].status == "abstained"
 
 
 def test_a_claim_with_another_number_than_what_was_read_is_false() -> None:
     gate = base.answered('82: "GATE 82", read at 08:03:17.', 0.8, ("m1",))
     asked = claims(gate=gate, bus=base.abstain("I have read nothing.", evidence=("m2",)), coffee=base.abstain("nothing"))
     s = session(("gate 54 was called", "bus went to Vienna", "gate 82 was called"), kind="which", text="which statement is true")
-    assert run(choose.choose(s, Pool(), (), base.abstain(""), asked), nothing)[0].option == 2
+    assert run(choose.choose(s, Pool(), (), free(base.abstain("")), asked), nothing)[0].option == 2
     told = speech(heard("The bus goes to Vienna.", 5))
     s = session(("gate 54 was called", "bus goes to Vienna", "coffee was free"), kind="which", text="which statement is true")
-    reply = run(choose.choose(s, Pool(), (), base.abstain(""), asked), told)[0]
+    reply = run(choose.choose(s, Pool(), (), free(base.abstain("")), asked), told)[0]
     assert (reply.option, reply.confidence) == (1, pytest.approx(0.5)), "all of its words were said"
 
 

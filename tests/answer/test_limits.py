@@ -119,7 +119,7 @@ def test_what_was_seen_at_a_distance_is_all_of_that_window() -> None:
 
 def test_an_option_at_a_distance_is_looked_for_there() -> None:
     asked = session(("cat", "dog"), kind="what", relation="after", anchors=("mug",), clause="ten minutes after the mug")
-    plan = choose.choose(asked, Pool(), [], base.abstain(""), local.reply)
+    plan = choose.choose(asked, Pool(), [], iter(()), local.reply)
     gathers = [one for one in run(plan, found(lead(episode(50, 60)), lead()))[1] if isinstance(one, Gather) and one.things]
     assert (gathers[-1].from_us, gathers[-1].to_us) == (600 * US, 720 * US)
 
@@ -274,7 +274,7 @@ def test_between_two_is_beside_both_of_them() -> None:
     def chosen(*anchors: str) -> Any:
         asked = session(("cat", "cup", "dog"), kind="which", relation="between", anchors=anchors)
         return run(
-            choose.choose(asked, Pool(), (), base.abstain(""), pictures.each_of),
+            choose.choose(asked, Pool(), (), iter(()), local.reply),
             lambda action: Pool(leads=tuple(leads[thing] for thing in action.things)),
         )[0]
 

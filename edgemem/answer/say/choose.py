@@ -53,14 +53,19 @@ Found = tuple[float, Episode | None]
 """How well an option fits, and the appearance that shows it."""
 
 
-def choose(s: Session, pool: Pool, ranked: statements.Ranked, told: Reply, answer: Callable[[Session], Plan]) -> Plan:
-    """The way of choosing that fits the question and its options; `told` is the answer without them, `answer` answers another question."""
+def choose(s: Session, pool: Pool, ranked: statements.Ranked, free: Plan, answer: Callable[[Session], Plan]) -> Plan:
+    """The way of choosing that fits the question and its options; `free` answers it without them, `answer` another question."""
     p, options = s.parsed, s.question.options
     if rows := rows_of(options):
         return (yield from _in_row(s, rows))
     if len(options) > 1 and pattern("OF_CLAIMS").search(p.question):
         return (yield from _claimed(s, answer))
-    lead, places, in_words = _sightings(s, pool, ranked, told), places_of(options), _from_words(s, ranked)
+    places, in_words = places_of(options), _from_words(s, ranked)
+    valued = any(says(option) or is_time(option) or values(s, option.lower()) for option in options)
+    if not (valued or places or none_of(s) is not None):  # things, which the answer without options says nothing of
+        return (yield from _looked_for(s, pool, ranked, in_words))
+    told = yield from free
+    lead = _sightings(s, pool, ranked, told)
     if (reply := _compared(s, told, lead, in_words)) is not None:
         return reply
     if len(places) == len(options):

@@ -100,7 +100,20 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
     return base.answered(f"{text}.", sure, base.cite(tracks[i] for i in proof), alternatives=rest), best
 
 
-def ordered(s: Session, names: Sequence[str], pool: Pool) -> Plan:
+def of_several(s: Session, pool: Pool) -> Plan | None:
+    """How things lie to each other in time: in which order they came, whether they were there together, or one of them during another."""
+    p = s.parsed
+    whether = p.kind == "yes_no" and p.things
+    if p.kind == "order" or (whether and p.relation in {"before", "after"} and p.anchors):
+        return _ordered(s, (p.target, *p.anchors) if p.anchors else p.choices or p.things, pool)
+    if whether and len(p.things) > 1 and not p.anchors and pattern("TOGETHER").search(p.question):
+        return together(s)
+    placed = p.anchors or (p.relation == "while" and pattern("SPOKEN_OF").search(p.clause))
+    then = whether and p.relation in {"while", "between"} and placed and is_seen(p) and p.hint in {"none", "seen"}
+    return _whether_then(s) if then else None
+
+
+def _ordered(s: Session, names: Sequence[str], pool: Pool) -> Plan:
     """Which came first of things that pictures show, or words where no picture surely shows them."""
     leads = list((yield from base.gather(names, base.window_of(s))).leads)
     spoken = pattern("SPOKEN_OF").search(s.parsed.clause) is not None
@@ -136,7 +149,7 @@ def together(s: Session) -> Plan:
     return base.answered(f"No, not that I know: {seen}", 0.5 * sure, base.cite([first, second]))
 
 
-def whether_then(s: Session) -> Plan:
+def _whether_then(s: Session) -> Plan:
     """Whether a thing was there during something or between two things: "was the teddy there while they talked about the shopping"."""
     p, place = s.parsed, (yield from relate(s))
     if place.missing is not None:

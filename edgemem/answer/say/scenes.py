@@ -101,6 +101,12 @@ _SORTS = frozenset(("kinds", "sorts", "types", "species", "varieties"))
 _ANY = "(?<!hardly )(?<!barely )(?<!scarcely )any|some|see|seen|saw|spot|spotted|meet|met|pass|passed|across|past|there"
 
 
+def _is_kind(lead: Lead) -> bool:
+    """It was found by another name than its own, and has names below it: "bird" by a hen."""
+    best = max(lead.episodes, key=lambda e: e.score, default=None)
+    return best is not None and best.evidence[0].text != singular(lead.phrase) and has_kinds(lead.phrase)
+
+
 def asks_kinds(s: Session, lead: Lead, window: Window) -> bool:
     """Asks what there was in a long stretch of a kind that has other names below it, or whether there was anything of it: "which birds did
     I see", "were there any birds", not "which red cars".
@@ -110,12 +116,10 @@ def asks_kinds(s: Session, lead: Lead, window: Window) -> bool:
     one = p.anchors and singular(lead.phrase) == lead.phrase  # "what animal came after the dog"
     in_row = p.ordinal and (p.ordinal not in {1, -1} or p.anchors or p.kind == "yes_no")
     bare = is_seen(p) and not (one or in_row or p.choices or p.place or p.form or base.qualities(lead.phrase))
-    best = max(lead.episodes, key=lambda e: e.score, default=None)
-    other = best is not None and best.evidence[0].text != singular(lead.phrase) and has_kinds(lead.phrase)
     any_ = p.kind == "yes_no" and singular(lead.phrase) != lead.phrase and not (p.negated or pattern("UNSEEN").search(p.question))
     any_ = any_ and re.search(rf"(?:^|\b(?:{_ANY}) ){re.escape(lead.phrase)}\b", p.question) is not None  # not "hardly any", "three birds"
     counted = p.kind == "how_many" and not _SORTS.isdisjoint(p.words)  # "how many kinds of bird"
-    return (any_ or counted or p.kind in base.OF_A_KIND) and len(p.things) == 1 and long and bare and other
+    return (any_ or counted or p.kind in base.OF_A_KIND) and len(p.things) == 1 and long and bare and _is_kind(lead)
 
 
 def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
@@ -151,11 +155,9 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
 
 def asks_next(p: Parsed, lead: Lead) -> bool:
     """Asks what of a kind came next after something, or last before it: "which animal came after the bus sign"."""
-    best = max(lead.episodes, key=lambda e: e.score, default=None)
-    other = best is not None and best.evidence[0].text != singular(lead.phrase) and has_kinds(lead.phrase)
     one = p.kind in base.OF_A_KIND and singular(lead.phrase) == lead.phrase and not (p.form or p.place or base.qualities(lead.phrase))
     beside = p.relation in {"before", "after"} and p.anchors and len(p.things) == 1 and p.ordinal in {0, 1, -1}
-    return bool(other and one and beside and is_seen(p))
+    return bool(_is_kind(lead) and one and beside and is_seen(p))
 
 
 def next_of_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
