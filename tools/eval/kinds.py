@@ -3,11 +3,15 @@
 `--often` asks "Which bird did I see most often?" instead, of every kind of which one thing came more often than all others, and prints
 how often that thing is named.
 
+`--next` asks for the first of a kind after every sign and the last before it, and prints how often the first picture that is cited shows
+that thing, within three seconds.
+
 Prints how many of the names told are right (something of that kind with this name, or one above or below it in WordNet, was shown), how
 many of the things of the kind some name is right for, and how many answers name all of them and nothing else.
 """
 
 import argparse
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -57,12 +61,48 @@ def most_often(streams: Sequence[str], *, each: bool) -> None:
     print(f"{asked} kinds asked, {answered} answered, {ok} right")
 
 
+NEAR_S = 3.0
+SIGNS = {"bus": "bus sign", "gate": "gate sign", "flight": "flight sign", "coffee": "coffee sign", "sale": "sale sign"}
+"""What a sign of a life log is called by its first word."""
+
+
+def next_ones(streams: Sequence[str]) -> None:
+    """What of a kind came next after a sign, or last before it."""
+    kit, asked, answered, ok, confident = make_kit(), 0, 0, 0, 0
+    for pair in streams:
+        truth, _, memory = pair.partition("=")
+        showings = shown.read(Path(truth)).showings
+        scenes = [one for one in json.loads(Path(truth).read_text())["scenes"] if one["sign_text"]]
+        questions, right = [], []
+        for scene in scenes:
+            sign = SIGNS.get(scene["sign_text"][0].split()[0].lower())
+            for kind in sorted({kind.lower() for one in showings for kind in one.kinds}) if sign else ():
+                own = [one for one in showings if kind in {k.lower() for k in one.kinds}]
+                for words, some, pick in (
+                    ("first after", [one for one in own if one.t0 > scene["t1"]], min),
+                    ("last before", [one for one in own if one.t1 < scene["t0"]], max),
+                ):
+                    if some:
+                        questions.append({"id": str(len(questions)), "question": f"Which {kind} did I see {words} the {sign}?"})
+                        right.append(pick(some, key=lambda one: one.t0))
+        for one, true in zip(ask_all(kit, Path(memory), questions), right, strict=True):
+            told = one["result"] if one["result"]["status"] == "answered" else None
+            good = told and told["evidence"] and true.t0 - NEAR_S <= told["evidence"][0]["offset_s"] <= true.t1 + NEAR_S
+            asked, answered, ok = asked + 1, answered + bool(told), ok + bool(good)
+            confident += bool(told and not good and told["confidence"] >= 0.5)
+    print(f"{asked} asked, {answered} answered, {ok} right, {confident} wrong and confident")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("streams", nargs="+", metavar="TRUTH.json=MEMORY")
     parser.add_argument("--each", action="store_true", help="print every question; not for streams that are for reporting")
     parser.add_argument("--often", action="store_true", help="ask what came most often instead")
+    parser.add_argument("--next", action="store_true", help="ask what came next to the signs of life logs instead")
     args = parser.parse_args()
+    if args.next:
+        next_ones(args.streams)
+        return
     if args.often:
         most_often(args.streams, each=args.each)
         return
