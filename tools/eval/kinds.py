@@ -73,7 +73,7 @@ def next_ones(streams: Sequence[str]) -> None:
         truth, _, memory = pair.partition("=")
         showings = shown.read(Path(truth)).showings
         scenes = [one for one in json.loads(Path(truth).read_text())["scenes"] if one["sign_text"]]
-        questions, right = [], []
+        questions, right = list[dict[str, str]](), list[shown.Showing]()
         for scene in scenes:
             sign = SIGNS.get(scene["sign_text"][0].split()[0].lower())
             for kind in sorted({kind.lower() for one in showings for kind in one.kinds}) if sign else ():
