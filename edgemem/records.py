@@ -275,4 +275,6 @@ class Answer(Record, frozen=True):
     """Other possible evidence, best first; not needed for the answer."""
     unverified: tuple[str, ...] = ()
     """Parts of the question that the memory neither confirms nor denies."""
+    named: tuple[str, ...] = ()
+    """What the answer names that the question does not, such as the birds that it asks for."""
     notes: tuple[str, ...] = ()

@@ -119,10 +119,11 @@ def _again_in_words(s: Session) -> Steps[Reply | None]:
     earlier = pattern("EARLIER").fullmatch(text) is not None
     if not (s.before and s.reads and (earlier or pattern("OF_TOLD").fullmatch(text))):
         return None
-    question, (parsed, span) = msgspec.structs.replace(s.question, text=s.before), s.reads(s.before, "")
+    last = s.before[-1].question
+    question, (parsed, span) = msgspec.structs.replace(s.question, text=last), s.reads(last, s.before[:-1])
 
     def ask(again: Parsed) -> Plan:
-        return reply(dataclasses.replace(s, question=question, understood=lambda: (again, span), before=""))
+        return reply(dataclasses.replace(s, question=question, understood=lambda: (again, span), before=()))
 
     told = yield from ask(parsed)
     known = s.evidence()
@@ -237,7 +238,7 @@ def _free(s: Session, pool: Pool) -> Plan:
     if (plan := order.of_several(s, pool)) is not None:
         return (yield from plan)
     of_scene = not p.things or p.kind == "which" or p.verb in SEEING  # "what creature was I staring at", not "what did the dog eat"
-    if p.relation == "while" and of_scene and p.hint in {"seen", "none"} and pattern("SPOKEN_OF").search(p.clause):
+    if p.relation == "while" and p.near is None and of_scene and p.hint in {"seen", "none"} and pattern("SPOKEN_OF").search(p.clause):
         return (yield from order.while_said(s))
     words = statements.ranked(s, pool)
     means = any(map(word_classes, p.words)) if p.words else stated_prior(p) > 0.5
@@ -245,7 +246,7 @@ def _free(s: Session, pool: Pool) -> Plan:
     often = p.hint == "seen" and p.kind in base.OF_A_KIND and not p.things and pattern("SO_OFTEN").search(p.question)
     stated = bool(words) and is_likely(*words[0]) and (means or held) and not often
     beside = p.relation and p.anchors and not p.things and (p.kind != "yes_no" or p.verb in SEEING)
-    if beside and (p.hint == "seen" or not (stated or p.verb in SAYING)):
+    if beside and (p.hint == "seen" or p.near is not None or not (stated or p.verb in SAYING)):
         return (yield from order.neighbours(s))
     if not stated and p.hint == "read" and (near := (yield from pictures.read_near(s))) is not None:
         return near
@@ -287,7 +288,9 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
         return _in_words(s, pool, words)
     if not is_shown(p, lead) and (other := (yield from _mentioned(s, pool))) is not None:
         return other
-    told = (yield from pictures.from_pictures(s, pool, lead)) if is_shown(p, lead) else _unknown(s, pool, lead)
+    told = pictures.whether_nth(s, lead) if pictured else None
+    if told is None:
+        told = (yield from pictures.from_pictures(s, pool, lead)) if is_shown(p, lead) else _unknown(s, pool, lead)
     return told if told.status == "answered" or not words else _in_words(s, pool, words)  # "is the car on level five"
 
 

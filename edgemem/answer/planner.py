@@ -16,7 +16,7 @@ from edgemem.answer.local import LocalPlanner
 from edgemem.answer.reader import read, worded
 from edgemem.answer.retrieve import Retriever
 from edgemem.answer.retrievers.frames import Roles
-from edgemem.answer.session import Session, Step
+from edgemem.answer.session import Session, Step, Turn
 from edgemem.answer.tools import Action, CountTool, Found, InspectTool, ReadTool, Refused, Reply, Result, SearchTool, Tool
 from edgemem.answer.tools_graph import HearTool, RelateTool
 from edgemem.answer.understand import Parsed, understand
@@ -77,9 +77,9 @@ class AnswerKit:
 
 
 def ask(
-    view: View, question: Question, kit: AnswerKit, before: str = "", watch: Callable[[str, Step], None] | None = None
+    view: View, question: Question, kit: AnswerKit, before: Sequence[Turn] = (), watch: Callable[[str, Step], None] | None = None
 ) -> tuple[Answer, Session]:
-    """Answer `question` from what `view` may see. `before` is the question of this session that it may go on about.
+    """Answer `question` from what `view` may see. `before` is what it may go on about, oldest first (`session.turns_before`).
 
     `watch` gets each step when it is done, with the name of the planner that chose it; it must return at once.
 
@@ -95,18 +95,18 @@ def ask(
     by_rules = kit.planner.name == kit.fallback.name  # others ask the model themselves, in any language
     reader = kit.models if by_rules else Models()
 
-    def reads(text: str, before: str = question.text) -> tuple[Parsed, TimeSpan]:
-        return _understood(view, msgspec.structs.replace(question, text=text), before, reader)
+    def reads(text: str, turns: Sequence[Turn]) -> tuple[Parsed, TimeSpan]:
+        return _understood(view, msgspec.structs.replace(question, text=text), turns, reader)
 
     understood = lambda: reads(question.text, before)  # noqa: E731
-    session = Session(question, understood, reads, before, empty=empty, picture=view.picture, caps=kit.caps)
+    session = Session(question, understood, reads, tuple(before), empty=empty, picture=view.picture, caps=kit.caps)
     with kit.models.answering(session):
         reply = _run(view, session, kit, watch or (lambda _planner, _step: None))
         reply = worded(reply, session, reader)
     return _answer(reply, session, 1000 * (time.perf_counter() - start)), session
 
 
-def _understood(view: View, question: Question, before: str, models: Models) -> tuple[Parsed, TimeSpan]:
+def _understood(view: View, question: Question, before: Sequence[Turn], models: Models) -> tuple[Parsed, TimeSpan]:
     """What is asked, of which time. A number that no clock and no count reaches is no time: the question is answered as having none."""
     try:
         parsed = read(question.text, before, models)
@@ -168,5 +168,5 @@ def _answer(reply: Reply, session: Session, ms: float) -> Answer:
     return Answer(
         question=session.question.text, status=reply.status, answer=reply.text, option=reply.option, confidence=round(reply.confidence, 4),
         evidence=evidence, steps=len(session.steps) + 1, usage=usage, alternatives=others[:_EVIDENCE_LIMIT],
-        unverified=reply.unverified, notes=tuple(dict.fromkeys(notes)),
+        unverified=reply.unverified, named=reply.named, notes=tuple(dict.fromkeys(notes)),
     )  # fmt: skip

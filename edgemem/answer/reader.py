@@ -7,13 +7,14 @@ Planning, time, evidence and checks stay as they are, and what rules read stands
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
 
-from edgemem.answer.session import Session
+from edgemem.answer.session import Session, Turn
 from edgemem.answer.tools import Reply
-from edgemem.answer.understand import Parsed, forms, languages, phrases, understand
+from edgemem.answer.understand import Parsed, followup, forms, languages, phrases, understand
 from edgemem.answer.understand.lexicon import STOP
 from edgemem.answer.understand.record import Hint, Kind
 from edgemem.answer.understand.wordings import pattern
@@ -61,9 +62,12 @@ class _Wording(Record, frozen=True):
     sentence: str
 
 
-def read(question: str, before: str, models: Models) -> Parsed:
+def read(question: str, before: Sequence[Turn], models: Models) -> Parsed:
     """What is asked: by rules, and by the model where the settings say so. Raises UsageError when nothing is asked."""
-    parsed = understand(question, understand(before) if before else None)
+    earlier: Parsed | None = None
+    for turn in before:
+        earlier = followup.now_about(understand(turn.question, earlier), turn.answered, earlier)
+    parsed = understand(question, earlier)
     if parsed.about or not models.reads(parsed.language):  # a greeting has nothing that a model could fill in
         return parsed
     try:

@@ -11,13 +11,15 @@ from typing import Any
 import msgspec
 
 from edgemem.answer.retrieve import distinct
-from edgemem.answer.tools import Action, Refused, Result
+from edgemem.answer.tools import Action, Found, Refused, Reply, Result
 from edgemem.answer.understand import Parsed, followup, understand
+from edgemem.answer.understand.record import Answered
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.config import QuestionCaps
 from edgemem.errors import UsageError
 from edgemem.llm.calls import Call
-from edgemem.records import Evidence, Question, Record
+from edgemem.records import US, Evidence, Question, Record
+from edgemem.remember.results import SessionLog
 from edgemem.remember.view import View
 
 
@@ -36,6 +38,13 @@ class Step(Record, frozen=True):
         return f"{type(self.action).__name__.lower()} {what}: {told}".replace(" :", ":")
 
 
+class Turn(Record, frozen=True):
+    """A question that was asked before, and what it was answered."""
+
+    question: str
+    answered: Answered = Answered()
+
+
 @dataclass
 class Session:
     """What a planner sees: the question in words and, once it asks for that, parsed; its stretch of time, and the steps so far."""
@@ -45,8 +54,8 @@ class Session:
     """Reads the question's English, the first time that `parsed` or `span` is looked at."""
     reads: Callable[..., tuple[Parsed, TimeSpan]] | None = None
     """Reads another question, and the one that it goes on about: this one where none is given."""
-    before: str = ""
-    """The question that this one may go on about."""
+    before: tuple[Turn, ...] = ()
+    """What this one may go on about, oldest first."""
     empty: bool = False
     """The memory holds nothing up to the as-of time."""
     caps: QuestionCaps = field(default_factory=QuestionCaps)
@@ -77,7 +86,8 @@ class Session:
         """The same for another question that goes on about this one; what was found for either stands in the steps of both."""
 
         def read() -> tuple[Parsed, TimeSpan]:
-            parsed, span = self.reads(text) if self.reads else (understand(text, self.parsed), self.span)
+            turns = (*self.before, Turn(question=self.question.text))
+            parsed, span = self.reads(text, turns) if self.reads else (understand(text, self.parsed), self.span)
             own, parsed = parsed.time, followup.resolved(parsed, self.parsed)
             return parsed, span if parsed.time == own else self.span
 
@@ -86,7 +96,7 @@ class Session:
     def alone(self, text: str) -> Session:
         """The same for another question that stands by itself and has no options."""
         question, reads = msgspec.structs.replace(self.question, text=text, options=()), self.reads
-        return dataclasses.replace(self, question=question, understood=(lambda: reads(text, "")) if reads else None, before="")
+        return dataclasses.replace(self, question=question, understood=(lambda: reads(text, ())) if reads else None, before=())
 
     @property
     def parsed(self) -> Parsed:
@@ -110,21 +120,49 @@ class Session:
 
 _ID_DIGITS = 18
 """What SQLite can count to has more."""
-_RECENT = 10
-"""Sessions that are looked through for a question that stands by itself."""
+_RECENT = 8
+"""A conversation is read back so far: what more of them leave out stands in none of these."""
+_WORDS = 0.8
+"""How surely words that were told are those that a question goes on about, however sure it was that they answer the one before; chosen."""
+_PAUSE_US = 600 * US
+"""A longer pause ends a conversation."""
 
 
-def question_before(view: View, which: str) -> str:
-    """The question that a follow-up goes on about: of the session with this number, or of the "last" one; "" for "".
+def turns_before(view: View, which: str) -> tuple[Turn, ...]:
+    """The conversation that ends with the session of this number, or with the "last" one, oldest first; nothing for "".
 
-    The last that stands by itself: a follow-up says too little to go on about. Raises UsageError for an unknown session.
+    Of the sessions before it those that were asked shortly one after the other; what asks for nothing ("thank you") is left out. Raises
+    UsageError for an unknown session.
     """
     if not which:
-        return ""
-    if which == "last":
-        asked = (head.question for head in view.sessions(limit=_RECENT))
-        return next((question for question in asked if not ((one := understand(question)).follows or one.about)), "")
+        return ()
     kept = view.session(int(which)) if which.isdecimal() and len(which) <= _ID_DIGITS else None
-    if kept is None:
+    if kept is None and which != "last":
         raise UsageError(f'this memory has no session "{which}"; give a number from edgemem sessions list, or "last"')
-    return kept.question
+    ids = [kept.id - i for i in range(_RECENT)] if kept else [head.id for head in view.sessions(limit=_RECENT)]
+    turns, next_us = list[Turn](), None
+    for log in filter(None, map(view.session, ids)):
+        if next_us is not None and next_us - log.asked_us > _PAUSE_US:
+            break
+        next_us = log.asked_us
+        if understand(log.question).about in {"", "told"}:
+            turns.insert(0, Turn(question=log.question, answered=_answered(log)))
+    return tuple(turns)
+
+
+def _answered(log: SessionLog) -> Answered:
+    """What a stored session answered: its last step is the answer, whose result is what it cites.
+
+    Of an abstention only words were told ("the nearest that I know"): its pictures show what may have been there.
+    """
+    if not log.steps:
+        return Answered()
+    try:
+        reply = msgspec.json.decode(log.steps[-1].action_json, type=Reply)
+        cited = msgspec.json.decode(log.steps[-1].result_json, type=Found)
+    except msgspec.DecodeError:  # of a version that stored it in another way
+        return Answered(text=log.answer)
+    in_words = {one.id: one.channel in {"speech", "text"} for one in cited.evidence}
+    told = (one for one in cited.evidence if log.status == "answered" or in_words[one.id])
+    evidence = tuple(msgspec.structs.replace(one, score=max(log.confidence, _WORDS * in_words[one.id])) for one in told)
+    return Answered(text=log.answer, names=reply.named, evidence=evidence)

@@ -70,6 +70,8 @@ class Reply(BaseAction, frozen=True, tag="answer"):
     """Ids of what else it might be, best first."""
     unverified: tuple[str, ...] = ()
     """Parts of the question that nothing shows or denies."""
+    named: tuple[str, ...] = ()
+    """What it names that the question does not: what a question that goes on about it may call "it" or "them"."""
 
 
 Action = Search | Gather | Inspect | Read | Count | Relate | Hear | Reply

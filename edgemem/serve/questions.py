@@ -11,7 +11,7 @@ import msgspec
 from edgemem.answer.planner import ask as answer_question
 from edgemem.answer.retrieve import Query
 from edgemem.answer.retrieve import search as find
-from edgemem.answer.session import question_before
+from edgemem.answer.session import turns_before
 from edgemem.events import QuestionAnswered, QuestionStep
 from edgemem.records import Question
 from edgemem.remember.administration import open_view
@@ -60,7 +60,7 @@ class QuestionService:
             )
             kit = self._environment.kit(request.recipe, request.planner)
             watch = _Watch(question, self._feed, on_step)
-            answer, session = answer_question(view, question, kit, question_before(view, request.session), watch)
+            answer, session = answer_question(view, question, kit, turns_before(view, request.session), watch)
         if (engines := self._environment.context.engines) is not None:
             answer = msgspec.structs.replace(answer, notes=(*answer.notes, *engines.runtimes.notes(), *engines.stepped_down))
         self._feed.publish(QuestionAnswered(question=question, answer=answer))

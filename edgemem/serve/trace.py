@@ -34,13 +34,17 @@ def log_of(session: Session, answer: Answer, recipe: str, planner: str) -> NewSe
     """The session as it is stored. Its last step is the answer itself, with what it cites."""
     told = tuple(_stored(step, planner) for step in session.steps)
     cited = tuple(item.id for item in answer.evidence)
-    last = Reply(text=answer.answer[:4000], status=answer.status, option=answer.option, confidence=answer.confidence, evidence=cited)
+    last = Reply(
+        text=answer.answer[:4000], status=answer.status, option=answer.option, confidence=answer.confidence, evidence=cited,
+        named=answer.named,
+    )  # fmt: skip
     return NewSession(
         question=answer.question, recipe=recipe, planner=planner, asked_us=session.question.asked_us, as_of_us=session.question.as_of_us,
         status=answer.status, answer=answer.answer, option=answer.option, confidence=answer.confidence, notes=answer.notes,
         tokens_in=answer.usage.tokens_in, tokens_out=answer.usage.tokens_out, ms=answer.usage.ms,
         usd=sum(call.usd for call in session.calls), calls=tuple(stored(call) for call in session.calls),
-        steps=(*told, NewStep(actor=planner, action_json=_json(last), result_json="{}", ms=0.0)), evidence=tuple(session.evidence()),
+        steps=(*told, NewStep(actor=planner, action_json=_json(last), result_json=_json({"evidence": answer.evidence[:KEPT]}), ms=0.0)),
+        evidence=tuple(session.evidence()),
     )  # fmt: skip
 
 

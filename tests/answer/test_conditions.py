@@ -1207,7 +1207,7 @@ def test_what_follows_a_word_is_its_deed_or_its_name() -> None:
     assert list(parse._begins("am i i seem to be lost")) == ["am i i seem to be lost"], "two words are no question"
     assert list(parse._begins("where am i i seem to be lost"))[1:] == ["where am i"]
     assert understand("Did the dog take the first room or the second one?").choices == ("first room", "second room")
-    beside = followup.followed(Parsed(kind="what", text="what was near it", words=("green", "near")), Parsed(kind="where", things=("mug",)))
+    beside = understand("what green thing was near it", Parsed(kind="where", things=("mug",)))
     assert (beside.words, beside.anchors, beside.relation) == (("green",), ("mug",), "side")
     assert len(normal.normalise("a? " + "b" * 200_000)[0]) <= normal.LIMIT_CHARS
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from edgemem.answer.planner import AnswerKit, ask
-from edgemem.answer.session import question_before
+from edgemem.answer.session import Turn, turns_before
 from edgemem.answer.understand import understand
 from edgemem.clock import from_iso
 from edgemem.records import US, Answer, Question
@@ -92,7 +92,7 @@ def test_what_is_in_view_now_is_asked_of_the_newest_half_minute() -> None:
 
 
 def put(view: View, kit: AnswerKit, asked: str, before: str = "", now_us: int = START_US + 20 * 60 * US) -> Answer:
-    return ask(view, Question(text=asked, asked_us=now_us, as_of_us=now_us, tz="UTC"), kit, before)[0]
+    return ask(view, Question(text=asked, asked_us=now_us, as_of_us=now_us, tz="UTC"), kit, [Turn(question=before)] if before else ())[0]
 
 
 def test_greetings_and_what_it_is_need_no_memory(tmp_path: Path, kit: AnswerKit) -> None:
@@ -194,7 +194,7 @@ def test_the_last_question_that_can_be_gone_on_about_is_no_greeting(tmp_path: Pa
                     )
                 )  # fmt: skip
     with View.open(tmp_path / "memory") as view:
-        assert question_before(view, "last") == "Where is the cat?"
+        assert [turn.question for turn in turns_before(view, "last")] == ["Where is the cat?", "and the dog?", "really?"]
 
 
 def test_letters_that_are_hardly_legible_are_neither_told_nor_an_answer(tmp_path: Path, kit: AnswerKit) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from edgemem.answer import reader
 from edgemem.answer.planner import AnswerKit, ask
-from edgemem.answer.session import Session
+from edgemem.answer.session import Session, Turn
 from edgemem.answer.tool_base import BasePlanner
 from edgemem.answer.tools import Action, Reply
 from edgemem.answer.understand import Parsed, understand
@@ -30,7 +30,7 @@ def models(
 
 
 def filled(question: str, **values: Any) -> Parsed:
-    return reader.read(question, "", models([{"kind": "where", **values}])[0])
+    return reader.read(question, (), models([{"kind": "where", **values}])[0])
 
 
 @pytest.mark.parametrize(
@@ -48,18 +48,18 @@ def test_which_questions_the_model_reads(reads: Any, question: str, task: str) -
     some, chat = models(
         {"translate_question": [{"english": "Where did I leave the red mug?"}], "read_question": [{"kind": "where"}]}, reads
     )
-    reader.read(question, "", some)
+    reader.read(question, (), some)
     assert [prompt.task for prompt in chat.asked] == [task] * bool(task)
     assert task in ("", *reader.TASKS)
 
 
 def test_without_a_model_rules_read_the_question() -> None:
-    assert reader.read("where is my mug", "", Models(None, ModelSettings(read_questions="always"))) == understand("where is my mug")
-    assert reader.read("and before that?", "where is my mug", Models()).things == ("mug",)
+    assert reader.read("where is my mug", (), Models(None, ModelSettings(read_questions="always"))) == understand("where is my mug")
+    assert reader.read("and before that?", [Turn(question="where is my mug")], Models()).things == ("mug",)
 
 
 def test_another_language_is_put_into_english_and_that_is_said() -> None:
-    parsed = reader.read(GERMAN, "", models([{"english": "Where did I  leave the red mug?"}])[0])
+    parsed = reader.read(GERMAN, (), models([{"english": "Where did I  leave the red mug?"}])[0])
     assert (parsed.language, parsed.kind, parsed.things) == ("en", "where", ("red mug",))
     assert parsed.notes == (f'read "{GERMAN}" as "Where did I leave the red mug?"',)
 
@@ -78,7 +78,7 @@ def test_another_language_is_put_into_english_and_that_is_said() -> None:
     ],
 )
 def test_a_translation_that_is_none_is_left_out(question: str, english: str) -> None:
-    parsed = reader.read(question, "", models([{"english": english}])[0])
+    parsed = reader.read(question, (), models([{"english": english}])[0])
     assert parsed.language == "de"
     assert parsed.notes == ("the question was read by rules alone: the model's translation is no English question with the same figures",)
 
@@ -87,9 +87,9 @@ def test_a_translation_may_be_longer_and_shorter_within_bounds() -> None:
     long = "Where did I leave the red mug that I like so much and that I had with me on the day when I was in the office with my friends?"
     assert 40 + 2 * len(GERMAN) < len(long) < 40 + 4 * len(GERMAN)
     for english in (long, "Where is it now?"):
-        assert reader.read(GERMAN, "", models([{"english": english}])[0]).language == "en"
+        assert reader.read(GERMAN, (), models([{"english": english}])[0]).language == "en"
     eight = GERMAN.replace("Tasse", "Tasse heute")
-    assert reader.read(eight, "", models([{"english": "Where is it now?"}])[0]).language == "en", "half as many words"
+    assert reader.read(eight, (), models([{"english": "Where is it now?"}])[0]).language == "en", "half as many words"
 
 
 def test_chinese_has_few_spaces() -> None:
@@ -97,12 +97,12 @@ def test_chinese_has_few_spaces() -> None:
         ("我的红色杯子在哪里？我昨天放的", "Where is my red cup that I put down yesterday?"),
         ("我的杯子在哪里？", "Where did I put the cup of mine that I like so very much?"),
     ):
-        assert reader.read(question, "", models([{"english": english}])[0]).language == "en"
+        assert reader.read(question, (), models([{"english": english}])[0]).language == "en"
 
 
 @pytest.mark.parametrize("reply", [ChatError("the server is away"), "not JSON", {"kind": "nonsense"}])
 def test_where_the_model_fails_the_rules_stand(reply: Any) -> None:
-    parsed, plain = reader.read("where is my mug", "", models([reply])[0]), understand("where is my mug")
+    parsed, plain = reader.read("where is my mug", (), models([reply])[0]), understand("where is my mug")
     assert msgspec.structs.replace(parsed, notes=()) == plain
     assert parsed.notes[0].startswith("the question was read by rules alone: ")
 
@@ -122,10 +122,10 @@ def test_what_follows_from_the_kind_follows_from_the_models() -> None:
     count = reader.read("my mug all day, the number", "", models([{"kind": "how_many", "things": ["mug"], "hint": "seen"}])[0])
     assert (count.kind, count.counts, count.form, count.hint, count.asked) == ("how_many", "times", "", "seen", None)
     same = understand("who did I talk to")
-    assert reader.read("who did I talk to", "", models([{"kind": "who"}])[0]).asked == same.asked is not None
+    assert reader.read("who did I talk to", (), models([{"kind": "who"}])[0]).asked == same.asked is not None
     assert reader.read("my parcel arrived, the day", "", models([{"kind": "when"}])[0]).form == "date"
-    assert reader.read("delete the last hour", "", models([{"kind": "command"}])[0]).command == "delete"
-    assert reader.read("delete the last hour", "", models([{"kind": "what"}])[0]).command == ""
+    assert reader.read("delete the last hour", (), models([{"kind": "command"}])[0]).command == "delete"
+    assert reader.read("delete the last hour", (), models([{"kind": "what"}])[0]).command == ""
 
 
 @pytest.mark.parametrize(

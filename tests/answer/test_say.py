@@ -14,7 +14,7 @@ from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.say.base import pick, strong
 from edgemem.answer.say.statements import tell
-from edgemem.answer.session import Session, question_before
+from edgemem.answer.session import Session, Turn, turns_before
 from edgemem.answer.tool_base import BasePlanner
 from edgemem.answer.tools import Action, Reply
 from edgemem.answer.understand import Parsed, understand
@@ -30,7 +30,7 @@ NOW_US = START_US + 300 * US
 
 
 def put(view: View, kit: AnswerKit, text: str, before: str = "") -> Answer:
-    return ask(view, Question(text=text, asked_us=NOW_US, as_of_us=NOW_US), kit, before)[0]
+    return ask(view, Question(text=text, asked_us=NOW_US, as_of_us=NOW_US), kit, [Turn(question=before)] if before else ())[0]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_follow_up_takes_over_what_it_leaves_out(view: View, kit: AnswerKit) -
     assert put(view, kit, "and the one before?").status == "abstained"
 
 
-def test_the_question_before_is_that_of_the_session_named(tmp_path: Path) -> None:
+def test_a_conversation_ends_with_the_session_named(tmp_path: Path) -> None:
     with Store.open(tmp_path / "memory") as store:
         for number, asked in enumerate(("where is the mug?", "when did I see the cat?", "and the one before?")):
             with store.transaction() as tx:
@@ -117,12 +117,12 @@ def test_the_question_before_is_that_of_the_session_named(tmp_path: Path) -> Non
                     )
                 )  # fmt: skip
     with View.open(tmp_path / "memory") as view:
-        assert question_before(view, "last") == "when did I see the cat?"
-        assert question_before(view, "1") == "where is the mug?"
-        assert question_before(view, "") == ""
+        asked = [[turn.question for turn in turns_before(view, which)] for which in ("last", "2", "1", "")]
+        both = ["where is the mug?", "when did I see the cat?"]
+        assert asked == [[*both, "and the one before?"], both, both[:1], []]
         for unknown in ("77", "first"):
             with pytest.raises(UsageError):
-                question_before(view, unknown)
+                turns_before(view, unknown)
 
 
 def test_english_is_read_only_when_a_planner_looks(view: View, kit: AnswerKit) -> None:

@@ -10,7 +10,7 @@ from edgemem.answer import local
 from edgemem.answer.gather import Candidate, Gather, Pool
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.say import base, choose, order, pictures, statements
-from edgemem.answer.session import Session
+from edgemem.answer.session import Session, Turn
 from edgemem.answer.tools import Reply, Scene
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.timespan import TimeSpan, resolve
@@ -33,7 +33,7 @@ def asked(question: str, before: str = "", **told: Any) -> Session:
     s = session(kind="other")
     follows = understand(question, understand(before) if before else None)
     s.__dict__["_read"] = (follows, TimeSpan(**told))
-    s.before, s.reads = before, lambda asked_text, *_: (understand(asked_text), TimeSpan())
+    s.before, s.reads = (Turn(question=before),) if before else (), lambda asked_text, *_: (understand(asked_text), TimeSpan())
     return s
 
 

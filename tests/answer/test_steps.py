@@ -11,7 +11,7 @@ from edgemem.answer.check import BaseCheck, CitesEvidence, ValidOption, WithinAs
 from edgemem.answer.gather import Pool
 from edgemem.answer.generator_planner import Thinking, Thought
 from edgemem.answer.planner import AnswerKit, ask
-from edgemem.answer.session import Session, Step, question_before
+from edgemem.answer.session import Session, Step, turns_before
 from edgemem.answer.tool_base import BasePlanner, BaseTool, ToolResult
 from edgemem.answer.tools import Action, Count, Found, Inspect, Refused, Reply, Search
 from edgemem.answer.understand import Parsed
@@ -248,25 +248,23 @@ def test_a_task_that_showed_no_picture_is_noted() -> None:
 def test_which_session_a_question_goes_on_about(tmp_path: Path) -> None:
     follow = "and the one before?"
     with Store.open(tmp_path / "memory") as store:
-        for number, text in enumerate(("where is the mug?", *[follow] * 9, *[follow] * 3)):
+        for number, text in enumerate(("where is the mug?", *[follow] * 8)):
             with store.transaction() as tx:
                 tx.add_session(
                     NewSession(
-                        question=text, recipe="default", planner="local", asked_us=START_US + number, as_of_us=START_US, status="answered",
-                        answer="", option=None, confidence=0.5, tokens_in=0, tokens_out=0, usd=0.0, ms=1.0,
+                        question=text, recipe="default", planner="local", asked_us=START_US + 600 * US * number, as_of_us=START_US,
+                        status="answered", answer="", option=None, confidence=0.5, tokens_in=0, tokens_out=0, usd=0.0, ms=1.0,
                     )
                 )  # fmt: skip
-            if number == 9:
+            if number == 7:
                 with View.open(tmp_path / "memory") as view:
-                    assert question_before(view, "last") == "where is the mug?", "the tenth from the end"
-            if number == 10:
-                with View.open(tmp_path / "memory") as view:
-                    assert question_before(view, "last") == "", "only the last ten are looked through"
+                    assert turns_before(view, "last")[0].question == "where is the mug?", "the eighth from the end"
     with View.open(tmp_path / "memory") as view:
-        assert question_before(view, "1") == "where is the mug?"
+        assert [turn.question for turn in turns_before(view, "last")] == [follow] * 8, "only the last eight are read"
+        assert [turn.question for turn in turns_before(view, "1")] == ["where is the mug?"]
         for unknown in ("9" * 18, "9" * 19, "-1"):
             with pytest.raises(UsageError, match="has no session"):
-                question_before(view, unknown)
+                turns_before(view, unknown)
 
 
 class Slow(Thinking):

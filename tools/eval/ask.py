@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from edgemem.answer.planner import AnswerKit, ask
+from edgemem.answer.session import Turn
 from edgemem.cli.app import CommandContext
 from edgemem.records import US, Answer, Evidence, Question
 from edgemem.remember.view import View
@@ -46,7 +47,7 @@ def ask_all(kit: AnswerKit, memory: Path, questions: list[dict[str, Any]], at_us
         for question in questions:
             begun = time.perf_counter()
             asked = Question(text=question["question"], asked_us=now_us, as_of_us=now_us, options=tuple(question.get("options") or ()))
-            answer, _ = ask(view, asked, kit, question.get("before") or "")
+            answer, _ = ask(view, asked, kit, [Turn(question=one) for one in (question.get("before"),) if one])
             made.append({"id": question["id"], "result": plain(answer), "wall_s": time.perf_counter() - begun})
     return made
 

@@ -125,6 +125,18 @@ def pick(episodes: Sequence[Episode], ordinal: int) -> Episode | None:
     return msgspec.structs.replace(track, evidence=(latest, *(e for e in track.evidence if e is not latest)))
 
 
+def at_near(p: Parsed, episodes: Sequence[Episode]) -> Episode | None:
+    """The appearance that the answer before told of, or so many steps from it; None where the question goes on about none, or where there
+    is none.
+    """
+    if p.near is None:
+        return None
+    gaps = [max(e.t0_us - p.near.t1_us, p.near.t0_us - e.t1_us, 0) for e in episodes]
+    here = min(range(len(episodes)), key=lambda i: gaps[i], default=-1)
+    there = here + p.step
+    return episodes[there] if here >= 0 and gaps[here] < SAME_TRACK_US and 0 <= there < len(episodes) else None
+
+
 def picked(lead: Lead, ordinal: int = 0) -> Episode:
     """The n-th of its tracks, the best where there are not that many. The lead must have appearances."""
     return pick(strong(lead), ordinal) or max(lead.episodes, key=lambda e: e.score)

@@ -19,7 +19,7 @@ from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, SAYING, VERB
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import content_words, singular, words
 from edgemem.answer.weigh import is_likely, is_seen, is_shown, is_there, shown, stated
-from edgemem.records import AFTER_END_US, US, Record
+from edgemem.records import AFTER_END_US, US, Evidence, Record
 
 _VERBATIM = 0.9
 """Confidence in words that hold all that something is called."""
@@ -39,11 +39,13 @@ def relate(s: Session) -> Steps[Place]:
     p, (from_us, to_us) = s.parsed, base.window_of(s)
     anchors: list[tuple[Lead, Episode]] = []
     during = p.relation == "while" and (s.question.options or p.hint == "read" or p.kind == "yes_no")
-    by_words = p.relation in {"before", "after"} or during
+    by_words = p.near is None and (p.relation in {"before", "after"} or during)
     said = (yield from said_then(s)) if by_words else None
+    if p.near is not None:
+        anchors.append((yield from _appearance_before(s, p.near)))
     if said is not None:
         anchors.append((Lead(phrase="".join(p.anchors[:1]), confidence=stated(p, said)), episode_of(said.evidence[:1])))
-    for anchor in () if said is not None else p.anchors:
+    for anchor in () if anchors else p.anchors:
         ordinal, phrase = relations.take_ordinal(anchor)
         lead = yield from referred(phrase, (from_us, to_us), spoken=pattern("SPOKEN_OF").search(p.clause) is not None)
         if not is_there(lead):
@@ -61,6 +63,17 @@ def relate(s: Session) -> Steps[Place]:
         beside: dict[str, Window] = {"after": (ends[0].t1_us + 1, to_us), "before": (from_us, ends[0].t0_us - 1)}
         from_us, to_us = beside.get(p.relation, (ends[0].t0_us - around_us, ends[0].t1_us + around_us))
     return Place(window=(from_us, to_us), anchors=tuple(anchors))
+
+
+def _appearance_before(s: Session, near: Evidence) -> Steps[tuple[Lead, Episode]]:
+    """What the answer before told of: the appearance of the thing then, or else the words or the picture that it cites."""
+    phrase = s.parsed.anchors[0]
+    lead = NOT_SEEN if near.channel != "frame" or phrase == followup.IT else (yield from base.look_for(phrase, base.window_of(s)))
+    there = base.at_near(s.parsed, base.strong(lead)) or episode_of((near,))
+    return Lead(phrase=phrase, confidence=near.score, episodes=(there,), basis="frame" if near.channel == "frame" else "text"), there
+
+
+NOT_SEEN = Lead(phrase="")
 
 
 def distance_us(s: Session) -> int:
@@ -97,19 +110,19 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
     text += listed(f"{the(names[i])} {at(track, tz)}" for i, track in told)
     sure, proof = min(leads[i].confidence for i in seen), sorted(tracks, key=lambda i: i != best)
     rest = base.others(pool, *tracks.values())
-    return base.answered(f"{text}.", sure, base.cite(tracks[i] for i in proof), alternatives=rest), best
+    return base.answered(f"{text}.", sure, base.cite(tracks[i] for i in proof), alternatives=rest, named=(names[best],)), best
 
 
 def of_several(s: Session, pool: Pool) -> Plan | None:
     """How things lie to each other in time: in which order they came, whether they were there together, or one of them during another."""
     p = s.parsed
     whether = p.kind == "yes_no" and p.things
-    if p.kind == "order" or (whether and p.relation in {"before", "after"} and p.anchors):
+    if p.kind == "order" or (whether and p.relation in {"before", "after"} and p.anchors and p.near is None):
         return _ordered(s, (p.target, *p.anchors) if p.anchors else p.choices or p.things, pool)
     if whether and len(p.things) > 1 and not p.anchors and pattern("TOGETHER").search(p.question):
         return together(s)
     placed = p.anchors or (p.relation == "while" and pattern("SPOKEN_OF").search(p.clause))
-    then = whether and p.relation in {"while", "between"} and placed and is_seen(p) and p.hint in {"none", "seen"}
+    then = whether and (p.relation in {"while", "between"} or p.near is not None) and placed and is_seen(p) and p.hint in {"none", "seen"}
     return _whether_then(s) if then else None
 
 

@@ -59,11 +59,14 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     lead = msgspec.structs.replace(lead, phrase=_without(lead.phrase, qualities))
     tracks, elsewhere = there or tracks, () if there or often else (p.place,)
     longest = _longest(p, tracks)
-    at_time = longest or base.pick(tracks, p.ordinal or next_ or -(p.kind == "where"))  # where it was last seen is where it still is
+    there_before = base.at_near(p, tracks)
+    at_time = longest or (there_before if p.step or not p.ordinal else None)
+    if at_time is None and not p.step:
+        at_time = base.pick(tracks, p.ordinal or next_ or -(p.kind == "where"))  # where it was last seen is where it still is
     if at_time is None:
         text = f"I saw {the(lead.phrase)} only {times(len(tracks))}."
         return base.abstain(text, confidence=min(0.25, shown(p, lead)), evidence=base.cite(tracks))
-    tracks = [at_time] if longest or next_ else tracks
+    tracks = [at_time] if longest or next_ or p.step else tracks
     if p.counts == "at_once" and (tally := (yield from _tally(s, lead.phrase))).count > 1:
         text = f"{tally.count} {lead.phrase} at once, {at(tally.evidence[0], s.question.tz)}."
         return base.answered(text, 0.6 * tally.confidence, base.cite(tally.evidence))
@@ -88,6 +91,17 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *done, *by, *qualities))
 
 
+def whether_nth(s: Session, lead: Lead) -> Reply | None:
+    """Whether the appearance that the answer before told of was the first or the last, where that is asked: "was that the first time?"."""
+    p, tracks = s.parsed, base.tracks_of(s.parsed, lead)
+    here, there = base.at_near(p, tracks), base.pick(tracks, p.ordinal)
+    asked = p.kind == "yes_no" and p.ordinal and pattern("NTH_TIME").search(p.question)
+    if not (asked and here and there):
+        return None
+    text = f"Yes: {_seen(s, lead, here)}." if here is there else f"No: {_seen(s, lead, there)}."
+    return base.answered(text, SHARES["ordinal"] * shown(p, lead), base.cite([there, here]))
+
+
 def _all_seen(s: Session, named: Sequence[Lead]) -> Reply:
     """Several things of one question: a yes with each of them, as sure as the least sure."""
     each = [base.picked(one) for one in named]
@@ -105,8 +119,8 @@ def _longest(p: Parsed, tracks: Sequence[Episode]) -> Episode | None:
     """When it was in view the longest, or the shortest, where that is asked: right for 19 of 42 things of nine life logs that came several
     times (one of its times for 31), and for 6 of 10 of a composed stream.
     """
-    asked = re.search(r"\b(longe|shorte)st\b", p.question) if p.kind in {"when", "which", "what"} and len(tracks) > 1 else None
-    return asked and (max if asked[1] == "longe" else min)(tracks, key=lambda e: e.t1_us - e.t0_us)
+    asked = pattern("LASTED").search(p.question) if p.kind in {"when", "which", "what"} and len(tracks) > 1 else None
+    return asked and (min if asked["short"] else max)(tracks, key=lambda e: e.t1_us - e.t0_us)
 
 
 def is_listed(p: Parsed) -> bool:

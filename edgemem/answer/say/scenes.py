@@ -90,7 +90,8 @@ def scene_reply(s: Session, scene: Scene, sure: float, without: tuple[str, ...] 
     when = at(begun if long else ordered[0], s.question.tz)
     when = f"from {when.removeprefix('at ')} to {time_text(ended.t0_us, s.question.tz)}" if long else when
     scores = [sight.score for sight in scene.sights if sight.kind != "text"][: LISTED if timed else NAMED] or [_UNNAMED]
-    return base.answered(f"{seen[:1].upper()}{seen[1:]}, {when}.", sure * sum(scores) / len(scores), base.cite(ordered))
+    names = tuple(one.name for one in apart(scene.sights, without) if one.kind != "text")[:NAMED]
+    return base.answered(f"{seen[:1].upper()}{seen[1:]}, {when}.", sure * sum(scores) / len(scores), base.cite(ordered), named=names)
 
 
 _UNNAMED = 0.2
@@ -133,7 +134,12 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
     also = [one for one in near if one.name in found and one.score >= SURE and one not in kinds]
     told = in_time([*kinds, *also], NAMED, LEAST_PROBABILITY)
     if s.parsed.ordinal and told:
-        return (yield from _end_of_kind(s, lead, (min if s.parsed.ordinal > 0 else max)((*kinds, *also), key=lambda one: one.t0_us)))
+        row = sorted((*kinds, *also), key=lambda one: one.t0_us)
+        first = s.parsed.ordinal > 0
+        return (yield from _end_of_kind(s, lead, row[0 if first else -1], "first" if first else "last"))
+    if told and (lasted := pattern("LASTED").search(s.parsed.question)):
+        row = sorted((*kinds, *also), key=lambda one: one.t1_us - one.t0_us)
+        return (yield from _end_of_kind(s, lead, row[0 if lasted["short"] else -1], "shortest" if lasted["short"] else "longest"))
     if told and (often := pattern("SO_OFTEN").search(s.parsed.question)):
         return (yield from _so_often(s, often, [one.name for one in (*kinds, *also)], window))
     certain, whether = any(one.score >= SURE for one in told), s.parsed.kind == "yes_no"
@@ -150,7 +156,8 @@ def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
         return base.abstain(unsure, confidence=min(0.25, sure), evidence=base.cite(proof), unverified=(lead.phrase,))
     saw = f"I {'saw' if certain or whether else 'may have seen'} {the(lead.phrase)}: {text}."
     saw = f"At least {len(told)}: {saw}" if s.parsed.kind == "how_many" else saw
-    return base.answered(f"Yes: {saw}" if whether else saw, shown(s.parsed, lead) if whether else sure, base.cite(proof))
+    names = tuple(one.name for one in told[:NAMED])
+    return base.answered(f"Yes: {saw}" if whether else saw, shown(s.parsed, lead) if whether else sure, base.cite(proof), named=names)
 
 
 def asks_next(p: Parsed, lead: Lead) -> bool:
@@ -175,7 +182,8 @@ def next_of_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
     seen = (yield from base.inspect((end.best_us, end.best_us), end.stream)).evidence
     when = f", {at(seen[0], s.question.tz)}" if seen else ""
     name = f"{'' if end.score >= SURE else 'perhaps '}{the(end.name)}"
-    return base.answered(f"{name[:1].upper()}{name[1:]}{when}.", pictures.SHARES["ordinal"] * end.score, base.cite(seen))
+    sure = pictures.SHARES["ordinal"] * end.score
+    return base.answered(f"{name[:1].upper()}{name[1:]}{when}.", sure, base.cite(seen), named=(end.name,))
 
 
 def _so_often(s: Session, often: re.Match[str], names: Sequence[str], window: Window) -> Plan:
@@ -204,14 +212,15 @@ _OFTEN = 2
 """What came once came not often."""
 
 
-def _end_of_kind(s: Session, lead: Lead, end: SeenName) -> Plan:
-    """The first or the last of a kind: "which bird did I see first".
+def _end_of_kind(s: Session, lead: Lead, end: SeenName, row: str) -> Plan:
+    """The first or the last of a kind, or the one in view the longest: "which bird did I see first".
 
     Of 98 such questions about a composed stream, not in view when this was chosen, its time is right for 35, that of what looks like the
     kind itself for 23; of 402 about nine life logs, which were in view, for 187 and 161.
     """
     seen = (yield from base.inspect((end.best_us, end.best_us), end.stream)).evidence
-    row, sure = "first" if s.parsed.ordinal > 0 else "last", "" if end.score >= SURE else "perhaps "
-    text = f"The {row} {singular(lead.phrase)} that I saw: {sure}{the(end.name)}"
+    sure = "" if end.score >= SURE else "perhaps "
+    how = f"{row} {singular(lead.phrase)} that I saw" if row in {"first", "last"} else f"{singular(lead.phrase)} that I saw the {row}"
+    text = f"The {how}: {sure}{the(end.name)}"
     when = f", {at(seen[0], s.question.tz)}" if seen else ""
-    return base.answered(f"{text}{when}.", pictures.SHARES["ordinal"] * end.score, base.cite(seen))
+    return base.answered(f"{text}{when}.", pictures.SHARES["ordinal"] * end.score, base.cite(seen), named=(end.name,))

@@ -8,17 +8,23 @@ from typing import cast
 
 import msgspec
 
+from edgemem.answer.understand.asking import is_courtesy, mentioned, without_greeting
 from edgemem.answer.understand.lexicon import ATTRIBUTES, PRONOUNS, SAYING, SEEING, VERBS
+from edgemem.answer.understand.parts import tokens_of
 from edgemem.answer.understand.phrases import content
-from edgemem.answer.understand.record import Parsed, Relation
-from edgemem.answer.understand.timeref import TimeRef
-from edgemem.answer.understand.wordings import ORDINALS, pattern
+from edgemem.answer.understand.record import Answered, Parsed, Relation
+from edgemem.answer.understand.relations import take_ordinal
+from edgemem.answer.understand.timeref import TimeRef, take_time
+from edgemem.answer.understand.wordings import ORDINALS, pattern, patterns
+from edgemem.answer.understand.words import root, singular, words
 from edgemem.infer.phrase import COLOUR_WORDS
+from edgemem.records import Record
 
 _NEXT_DAY = re.compile(
     r"\b(?:the|one|a) (day before|previous day|day earlier|day after|day later|next day|following day)\b"
     r"(?! (?:yesterday|tomorrow|the|my|our)\b)"
 )
+_AFTER_THAT = re.compile(r"(?:(?:and|but|so|what) )*(before|after)(?:wards)?(?: that)?")
 _HEARING = frozenset(("hear", "read"))
 """How words come to who asks: "when did I hear that"."""
 
@@ -36,6 +42,16 @@ def points_back(parsed: Parsed) -> bool:
     return back and (bare or _asks_of_it(parsed))
 
 
+def leans(parsed: Parsed) -> bool:
+    """Behind another question: it names no thing and calls one "it", or only asks when, where, how often or how long."""
+    anchors = () if parsed.kind in {"yes_no", "order"} else parsed.anchors  # "was that before the film"
+    named = (*parsed.things, *parsed.choices, *anchors, parsed.quote, parsed.place)
+    if parsed.about or any(one not in PRONOUNS | {"", "there"} for one in named) or (parsed.person and parsed.person not in PRONOUNS):
+        return False
+    alone = parsed.kind in {"when", "where", "how_many", "how_long"} and names_nothing(parsed, parsed.words) and not parsed.time
+    return alone or parsed.text.startswith("which time ") or pattern("IT").search(parsed.text) is not None
+
+
 def _asks_of_it(parsed: Parsed) -> bool:
     """It names no more than what is asked for: "which city was it going to"."""
     asked = all(re.search(rf"\b(?:which|what) {re.escape(one)}\b", parsed.text) for one in parsed.things)
@@ -50,43 +66,156 @@ def names_nothing(parsed: Parsed, words: Sequence[str]) -> bool:
     return not named and all(word in ATTRIBUTES or VERBS.get(word) in own for word in words)
 
 
+def now_about(parsed: Parsed, answered: Answered, before: Parsed | None) -> Parsed:
+    """What a conversation is about once a question was answered: what it was about before, where the question leant on that and brought
+    nothing ("how old is it?").
+    """
+    leant = pattern("IT_ALONE").search(parsed.text) or (pattern("IT").search(parsed.text) and not mentioned(parsed.text))
+    return before if before is not None and leant and not answered.evidence else msgspec.structs.replace(parsed, answered=answered)
+
+
+class Reference(Record, frozen=True):
+    """Where a question puts what it asks for in relation to the answer before: "what was said then", "what came after that"."""
+
+    relation: Relation
+    said: str
+
+
+def in_full(plain: str, before: Parsed) -> tuple[str, Reference | None]:
+    """A question with the nouns that it leaves out, and without what refers to the answer before, which comes apart."""
+    text, its = _without_reaction(plain, before).rstrip(" ?!."), None
+    asked = without_greeting(text)
+    elliptic = re.search(r"\band $", text[: len(text) - len(asked)]) and not any(
+        pattern(one).search(asked) for one in ("EMBEDDED", "INVERTED")
+    )
+    text = f"and {asked}" if elliptic else asked
+    text = pattern("CORRECTED").sub("what about ", text)
+    for name, form in patterns("REFERS"):
+        match = form.search(text)
+        rest = f"{text[: match.start()]} {text[match.end() :]}" if match else ""
+        if match and set(tokens_of(rest)) - _JOINTS and not (name == "while" and take_time(rest)[0]):  # "what was it on Sunday then"
+            text, its = " ".join(rest.split()), Reference(relation=cast("Relation", name), said=match[0].strip())
+            break
+    if noun := _noun(before):
+        listed = before.kind in {"what", "which", "list"} or (before.answered and before.answered.names)
+        which = f"which {noun} " if listed else "which time "  # of several things, or of one thing several times
+        text = pattern("THE_OTHER_ONE").sub(lambda match: f"{match[1]} {noun}", text)
+        if not mentioned(pattern("THE_ONE").sub(" ", pattern("AT_ONCE").sub(" ", text))):
+            text = pattern("THE_ONE").sub(lambda match: f"{match[1].strip()} {noun}", pattern("OF_THEM").sub(which, text))
+    if its is None and (names := _its_names(before)):
+        text = pattern("IN_IT").sub(lambda match: f"{match[1]} the {names[0]}", text)
+    if len(two := _two(before)) > 1:
+        text = pattern("BETWEEN_THEM").sub(f"between the {two[0]} and the {two[1]}", text)
+    return f"{text}?", its
+
+
+_ONES = frozenset(("one", "ones", "it", "thing"))
+_JOINTS = frozenset(("and", "but", "so", "or", "the", "one", "time", "what", ","))
+
+
+def _noun(before: Parsed) -> str:
+    """What "the last one" is one of: the thing that was asked about, as one."""
+    named = (take_ordinal(one)[1].split() for one in (*before.things, *before.anchors[:1]))
+    last = next((phrase for phrase in named if phrase and phrase[-1] not in _ONES and not phrase[-1].isdigit()), [])
+    return " ".join((*last[:-1], singular(last[-1]))) if last else ""
+
+
+def _without_reaction(plain: str, before: Parsed) -> str:
+    """Without what is said to the answer before the next question, and names nothing new: "four times, good grief! When was the first?"."""
+    parts = re.split(r"(?<=[.!?])\s+", plain)
+    doubt = pattern("ABOUT told")  # "really?"
+    asks = next((i for i, part in enumerate(parts) if part.endswith("?") and not doubt.fullmatch(part.rstrip("?"))), len(parts) - 1)
+    known = {root(word) for word in words(f"{before.text} {before.answered.text if before.answered else ''}")}
+    while asks and not pattern("TOLD").match(parts[0]):
+        new = any(root(word) not in known for one in mentioned(parts[0]) for word in one.split())
+        if new and not (parts[0].endswith("!") or is_courtesy(parts[0])):
+            break
+        parts, asks = parts[1:], asks - 1
+    return " ".join(parts)
+
+
+def _its_names(before: Parsed) -> tuple[str, ...]:
+    """What "it" or "them" may be: what the answer names, else what was asked about."""
+    named = tuple(one for one in before.things if not one.isdigit())
+    return (before.answered.names if before.answered else ()) or named or before.anchors[:1]
+
+
+def _two(before: Parsed) -> tuple[str, ...]:
+    """What "between them" may mean."""
+    named = before.answered.names if before.answered else ()
+    return named[:2] if len(named) > 1 else tuple(dict.fromkeys((*before.things, *before.choices, *before.anchors)))[:2]
+
+
+def related(parsed: Parsed, its: Reference, before: Parsed) -> Parsed:
+    """A question whose relation is to the answer before."""
+    near = next(iter(before.answered.evidence), None) if before.answered else None
+    names = _its_names(before)[:1]
+    spoken = parsed.hint == "said" or parsed.verb in SAYING or pattern("SPOKEN_OF").search(parsed.text)
+    if its.relation == "while" and parsed.things and parsed.kind != "order" and spoken:  # "with the parrot, was anybody chatting then"
+        return msgspec.structs.replace(
+            parsed,
+            relation="while",
+            anchors=parsed.things[:1],
+            things=(),
+            predicate="",
+            hint="said",
+            clause=its.said,
+            follows=False,
+            asked=None,
+        )
+    heard = before.hint == "said" or (before.hint != "seen" and pattern("SAID").search(its.said))
+    if spoken:
+        parsed = msgspec.structs.replace(parsed, hint="said", predicate="")
+    if its.relation == "while" and near is None and heard:  # what was said is looked for again
+        clause, told = f"while {before.text}", (*before.words, *parsed.words)
+        return msgspec.structs.replace(parsed, relation="while", anchors=before.things[:1], clause=clause, words=told, follows=False)
+    if not names and near is None:
+        return parsed
+    time = parsed.time or before.time if near is None else None
+    return msgspec.structs.replace(
+        parsed, relation=its.relation, anchors=names or (IT,), clause=its.said, near=near, follows=False, time=time, place="", asked=None,
+    )  # fmt: skip
+
+
+IT = "that"
+"""What is referred to and has no name: words that were said."""
+
+
 def followed(parsed: Parsed, before: Parsed) -> Parsed:
     """What a follow-up leaves out is as it was in the question before: kind, things, place and time."""
     if parsed.about == "told":
         return before
-    bare = parsed.kind in {"other", "where"} and not re.search(r"\bwhere\b", parsed.text)
-    step = re.search(r"\b(?:(?:one|time) (before|after)|(earlier|later))\b", parsed.text)
+    near = next(iter(before.answered.evidence), None) if before.answered else None
+    if (
+        before.relation and before.anchors and (after := _AFTER_THAT.fullmatch(parsed.text.rstrip(" ?!.")))
+    ):  # "what came after the dog? and after that?"
+        names, relation = _its_names(before)[:1], cast("Relation", after[1])
+        return (
+            msgspec.structs.replace(before, text=parsed.text, relation=relation, anchors=names, near=near, clause=after[0])
+            if near
+            else parsed
+        )
+    bare = parsed.kind in {"other", "where", "when"} and not re.search(r"\b(?:where|when|time|date)\b", parsed.text)
+    step = re.search(r"\b(?:(?:one|time) (before|after)|(earlier|later))\b|^(?:and |but |so |what )*(?:before|after) that\b", parsed.text)
     of_it = {"one", "day", *COLOUR_WORDS, *ORDINALS, *(ATTRIBUTES if before.things else ())}
     things = tuple(thing for thing in parsed.things if not set(thing.split()) <= of_it)
     attributes = [word for thing in parsed.things if thing not in things for word in thing.split()]
     colour = " ".join(word for word in attributes if word in COLOUR_WORDS)
     place = next((ORDINALS[word] for word in attributes if word in ORDINALS), 0)
-    stepped = 0 if step is None or _NEXT_DAY.search(parsed.text) else -2 if step[1] == "before" or step[2] == "earlier" else 2
-    at_that_time = None if parsed.time else pattern("ATTHATTIME").search(parsed.text.rstrip(" ?!."))  # "what was it on Sunday then"
-    beside = (
-        None
-        if things or parsed.kind == "when" or _NEXT_DAY.search(parsed.text)
-        else at_that_time or pattern("BESIDE_IT").search(parsed.text)
-    )
-    told = at_that_time is not None and (before.hint == "said" or at_that_time[0].startswith("while "))  # "what was said?"
-    if beside and not (before.things or told):  # "and after that?", where "that" is what was told
-        return parsed
-    if beside and not bare:  # "what did I see after it"
-        relation = cast("Relation", "while" if at_that_time else beside[1] if beside[1] in {"before", "after"} else "side")
-        clause, own = (f"while {before.text}", before.words) if told else (beside[0], parsed.words)
-        return msgspec.structs.replace(
-            parsed, relation=relation, anchors=before.things[:1], place="", clause=clause, follows=False, time=_time(parsed, before),
-            words=tuple(word for word in own if told or word not in beside[0].split()),
-        )  # fmt: skip
+    back = 0 if step is None or _NEXT_DAY.search(parsed.text) else -1 if re.search("before|earlier", step[0]) else 1
+    near = None if things else near
     its = before.things if _asks_of_it(parsed) else ()
-    kept = (*things, *its) or tuple(f"{colour} {thing}".strip() for thing in before.things)
+    several = re.search(r"\b(?:they|them|those|these|their)\b", parsed.text)
+    kept = (*things, *its) or tuple(f"{colour} {thing}".strip() for thing in _its_names(before)[: None if several else 1])
+    rows = any(one in ORDINALS for one in parsed.anchors)  # "how long between the first and the second"
     anchors = tuple(f"{one} {kept[0]}" if one in ORDINALS and kept else one for one in parsed.anchors)
     again = parsed.kind in {"what", "which"} and not things  # "what was it yesterday", of a price
     replaced = () if its or not things else {word for thing in before.things for word in thing.split()}
     return msgspec.structs.replace(
-        parsed, kind=before.kind if bare else parsed.kind, things=() if anchors else kept, anchors=anchors,
-        ordinal=parsed.ordinal or place or stepped, place=parsed.place or before.place,
-        time=_time(parsed, before), form=before.form or parsed.form if bare else parsed.form or before.form * again,
+        parsed, kind=before.kind if bare else parsed.kind, things=() if rows else kept, anchors=anchors,
+        ordinal=parsed.ordinal or place or (2 * back if near is None else 0), near=near, step=back if near else 0,
+        place=parsed.place or before.place, time=_time(parsed, before),
+        form=before.form or parsed.form if bare else parsed.form or before.form * again,
         words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if word not in replaced)))), follows=False,
     )  # fmt: skip
 

@@ -12,8 +12,16 @@ from typing import cast
 import msgspec
 
 from edgemem.answer.understand import lexicon
-from edgemem.answer.understand.asking import main_clause, second_question, story_of, two_questions, without_greeting, without_lead
-from edgemem.answer.understand.followup import followed, goes_on, points_back
+from edgemem.answer.understand.asking import (
+    is_courtesy,
+    main_clause,
+    second_question,
+    story_of,
+    two_questions,
+    without_greeting,
+    without_lead,
+)
+from edgemem.answer.understand.followup import followed, goes_on, in_full, leans, points_back, related
 from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.kinds import kind_of
 from edgemem.answer.understand.languages import language_of
@@ -37,6 +45,7 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
     if language != "en":
         plain = " ".join(text.lower().split())[:LIMIT_CHARS]
         return Parsed(kind="other", text=plain, language=language, words=tuple(re.findall(r"\w+", plain)))
+    plain, its = in_full(plain, before) if before is not None else (plain, None)
     plain, quote = take_quote(plain)
     plain, second = two_questions(plain)
     plain, second, compared = (plain, second, False) if second else _two_days(plain)
@@ -44,7 +53,8 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
     parsed = _addressed(plain, body, before) or _command(text, plain, body) or _parsed(text, plain, without_lead(body), quote)
     bare = parsed.anchors != () and all(one in ORDINALS for one in parsed.anchors)  # "how long between the first and the second?"
     parsed = msgspec.structs.replace(parsed, follows=parsed.follows or bare or points_back(parsed))
-    parsed = followed(parsed, before) if before is not None and parsed.follows else parsed
+    if before is not None and (parsed.follows or its or leans(parsed)):
+        parsed = related(parsed, its, before) if its else followed(parsed, before)
     parsed = msgspec.structs.replace(parsed, kind="how_many", counts="times", predicate="") if compared else parsed
     return msgspec.structs.replace(parsed, notes=notes, second=second or second_question(parsed.text, parsed.core))
 
@@ -88,16 +98,9 @@ def _addressed(plain: str, body: str, before: Parsed | None) -> Parsed | None:
             return Parsed(kind="other", text=plain, about=cast("About", about), time=time, follows=about == "told")
     begins = _begins(plain)
     asks = any(pattern(name).search(plain) for name in ("EMBEDDED", "INVERTED", "WANTED")) or "?" in plain
-    said = _is_courtesy(next(begins)) or (not asks and any(map(_is_courtesy, begins)))
+    said = is_courtesy(next(begins)) or (not asks and any(map(is_courtesy, begins)))
     empty = set(tokens_of(plain)) <= _EMPTY and not (pattern("ASKING").match(body) or goes_on(plain) or take_time(plain)[0])
     return Parsed(kind="other", text=plain, about="nothing") if said or empty else None
-
-
-def _is_courtesy(text: str) -> bool:
-    """Nothing else is said than "thanks", "never mind" and the like, one after the other."""
-    while text and (match := pattern("COURTEOUS").match(text)):
-        text = text[match.end() :]
-    return not text
 
 
 def _begins(text: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from edgemem.answer.understand.people import Asked
 from edgemem.answer.understand.timeref import TimeRef
-from edgemem.records import Record
+from edgemem.records import Evidence, Record
 
 Kind = Literal[
     "where", "when", "what", "who", "which", "order", "how_many", "how_long", "how_why", "yes_no", "list", "summary", "command", "other"
@@ -29,6 +29,16 @@ About = Literal["", "nothing", "told", "clock", "recording", "itself", "device",
 """What a text is about that asks for nothing that was seen, read or said: nothing ("good morning"), the answer before ("are you sure"), the
 time of day, the recording as a whole, edgemem itself, how its device is, the place where one is now.
 """
+
+
+class Answered(Record, frozen=True):
+    """What a question was answered, for the questions that go on about it."""
+
+    text: str = ""
+    names: tuple[str, ...] = ()
+    """What the answer names and the question does not, such as the birds that it asks for."""
+    evidence: tuple[Evidence, ...] = ()
+    """What it cites, best first."""
 
 
 class Parsed(Record, frozen=True):
@@ -74,6 +84,12 @@ class Parsed(Record, frozen=True):
     language: str = "en"
     follows: bool = False
     """It goes on about a question that is not known: "and the one before?"."""
+    answered: Answered | None = None
+    """What it was answered, where it is the question before."""
+    near: Evidence | None = None
+    """Of the answer before what it goes on about: "what was said then?"."""
+    step: int = 0
+    """So many appearances behind that one, or before it: "and the one after that?"."""
     asked: Asked | None = None
     """What is asked about people, what they did and what they said."""
     second: str = ""
