@@ -226,7 +226,7 @@ def _unweighed(s: Session, pool: Pool) -> Steps[tuple[Reply | None, Pool]]:
     if place is None or place.missing is not None:
         return told, pool
     there = Query(text="", from_us=place.window[0], to_us=place.window[1])
-    left = tuple(one for one in pool.candidates if there.holds(one.t0_us))
+    left = tuple(one for one in pool.candidates if there.holds(one.t0_us) and not statements.is_anchor(p, one))
     counted = p.kind == "how_many"
     near_by = statements.signs(s, pool, place.window) if counted else (yield from order.next_words(s, place))
     return near_by, msgspec.structs.replace(pool, candidates=left)
@@ -238,7 +238,7 @@ def _free(s: Session, pool: Pool) -> Plan:
     if (plan := order.of_several(s, pool)) is not None:
         return (yield from plan)
     of_scene = not p.things or p.kind == "which" or p.verb in SEEING  # "what creature was I staring at", not "what did the dog eat"
-    if p.relation == "while" and p.near is None and of_scene and p.hint in {"seen", "none"} and pattern("SPOKEN_OF").search(p.clause):
+    if p.relation == "while" and p.anchor is None and of_scene and p.hint in {"seen", "none"} and pattern("SPOKEN_OF").search(p.clause):
         return (yield from order.while_said(s))
     words = statements.ranked(s, pool)
     means = any(map(word_classes, p.words)) if p.words else stated_prior(p) > 0.5
@@ -246,7 +246,7 @@ def _free(s: Session, pool: Pool) -> Plan:
     often = p.hint == "seen" and p.kind in base.OF_A_KIND and not p.things and pattern("SO_OFTEN").search(p.question)
     stated = bool(words) and is_likely(*words[0]) and (means or held) and not often
     beside = p.relation and p.anchors and not p.things and (p.kind != "yes_no" or p.verb in SEEING)
-    if beside and (p.hint == "seen" or p.near is not None or not (stated or p.verb in SAYING)):
+    if beside and (p.hint == "seen" or p.anchor is not None or not (stated or p.verb in SAYING)):
         return (yield from order.neighbours(s))
     if not stated and p.hint == "read" and (near := (yield from pictures.read_near(s))) is not None:
         return near

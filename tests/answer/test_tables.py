@@ -8,7 +8,7 @@ from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.timeref import Clock, take_time
 
 TABLES = Path(__file__).parent / "tables"
-UNTOLD = frozenset(("text", "core", "words", "asked", "notes", "answered", "near"))
+UNTOLD = frozenset(("text", "core", "words", "asked", "notes", "answered", "near", "anchor"))
 """Slots that other tests hold."""
 
 

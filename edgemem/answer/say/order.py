@@ -39,10 +39,10 @@ def relate(s: Session) -> Steps[Place]:
     p, (from_us, to_us) = s.parsed, base.window_of(s)
     anchors: list[tuple[Lead, Episode]] = []
     during = p.relation == "while" and (s.question.options or p.hint == "read" or p.kind == "yes_no")
-    by_words = p.near is None and (p.relation in {"before", "after"} or during)
+    by_words = p.anchor is None and (p.relation in {"before", "after"} or during)
     said = (yield from said_then(s)) if by_words else None
-    if p.near is not None:
-        anchors.append((yield from _appearance_before(s, p.near)))
+    if p.anchor is not None:
+        anchors.append((yield from _appearance(s, p.anchors[0], p.anchor)))
     if said is not None:
         anchors.append((Lead(phrase="".join(p.anchors[:1]), confidence=stated(p, said)), episode_of(said.evidence[:1])))
     for anchor in () if anchors else p.anchors:
@@ -65,12 +65,11 @@ def relate(s: Session) -> Steps[Place]:
     return Place(window=(from_us, to_us), anchors=tuple(anchors))
 
 
-def _appearance_before(s: Session, near: Evidence) -> Steps[tuple[Lead, Episode]]:
+def _appearance(s: Session, phrase: str, told: Evidence) -> Steps[tuple[Lead, Episode]]:
     """What the answer before told of: the appearance of the thing then, or else the words or the picture that it cites."""
-    phrase = s.parsed.anchors[0]
-    lead = NOT_SEEN if near.channel != "frame" or phrase == followup.IT else (yield from base.look_for(phrase, base.window_of(s)))
-    there = base.at_near(s.parsed, base.strong(lead)) or episode_of((near,))
-    return Lead(phrase=phrase, confidence=near.score, episodes=(there,), basis="frame" if near.channel == "frame" else "text"), there
+    lead = NOT_SEEN if told.channel != "frame" or phrase == followup.IT else (yield from base.look_for(phrase, base.window_of(s)))
+    there = base.at_near(msgspec.structs.replace(s.parsed, near=told, step=0), base.strong(lead)) or episode_of((told,))
+    return Lead(phrase=phrase, confidence=told.score, episodes=(there,), basis="frame" if told.channel == "frame" else "text"), there
 
 
 NOT_SEEN = Lead(phrase="")
@@ -117,12 +116,12 @@ def of_several(s: Session, pool: Pool) -> Plan | None:
     """How things lie to each other in time: in which order they came, whether they were there together, or one of them during another."""
     p = s.parsed
     whether = p.kind == "yes_no" and p.things
-    if p.kind == "order" or (whether and p.relation in {"before", "after"} and p.anchors and p.near is None):
+    if p.kind == "order" or (whether and p.relation in {"before", "after"} and p.anchors and p.anchor is None):
         return _ordered(s, (p.target, *p.anchors) if p.anchors else p.choices or p.things, pool)
     if whether and len(p.things) > 1 and not p.anchors and pattern("TOGETHER").search(p.question):
         return together(s)
     placed = p.anchors or (p.relation == "while" and pattern("SPOKEN_OF").search(p.clause))
-    then = whether and (p.relation in {"while", "between"} or p.near is not None) and placed and is_seen(p) and p.hint in {"none", "seen"}
+    then = whether and (p.relation in {"while", "between"} or p.anchor is not None) and placed and is_seen(p) and p.hint in {"none", "seen"}
     return _whether_then(s) if then else None
 
 
@@ -133,6 +132,8 @@ def _ordered(s: Session, names: Sequence[str], pool: Pool) -> Plan:
     for i, lead in enumerate(leads):
         if not is_shown(s.parsed, lead) or (spoken and lead.phrase in s.parsed.anchors):
             leads[i] = yield from referred(lead.phrase, base.window_of(s), spoken=True)
+    if s.parsed.near is not None and s.parsed.anchors:  # "was that before the film"
+        leads[0], _ = yield from _appearance(s, names[0], s.parsed.near)
     return in_order(s, leads, names, pool)[0]
 
 
@@ -297,7 +298,8 @@ def next_words(s: Session, place: Place) -> Steps[Reply | None]:
     low, high = place.window
     near = (max(0, (low or 0) - scenes.SCENE_US), high + scenes.SCENE_US) if p.relation == "while" else place.window
     pool = yield from base.gather((), near, p.question, p.words)
-    mine = [one for one in pool.candidates if (one.channel == "speech") == said and (said or statements.is_text(one.text))]
+    others = (one for one in pool.candidates if not statements.is_anchor(p, one))
+    mine = [one for one in others if (one.channel == "speech") == said and (said or statements.is_text(one.text))]
     best = (max if p.relation == "before" else min)(mine, key=lambda one: one.t0_us, default=None)
     whether = p.kind == "yes_no"
     if best is None:

@@ -260,6 +260,14 @@ _HALF = 0.5
 """Share of a question's words from which on words may be what it is about."""
 
 
+def is_anchor(p: Parsed, one: Candidate) -> bool:
+    """The words that the relation refers to, and the same sign in another picture."""
+    if p.anchor is None or one.channel != p.anchor.channel:
+        return False
+    same = one.channel == "text" and similar_texts(one.text, p.anchor.text) >= _ALIKE
+    return same or any(proof.id == p.anchor.id for proof in one.evidence)
+
+
 def is_text(text: str) -> bool:
     """One of its words is a word: not the print on a circuit board ("C68 R40")."""
     return len(squeeze(text)) > _SHORTEST and legible(text) > 0

@@ -8,7 +8,7 @@ from typing import cast
 
 import msgspec
 
-from edgemem.answer.understand.asking import is_courtesy, mentioned, without_greeting
+from edgemem.answer.understand.asking import mentioned, without_greeting
 from edgemem.answer.understand.lexicon import ATTRIBUTES, PRONOUNS, SAYING, SEEING, VERBS
 from edgemem.answer.understand.parts import tokens_of
 from edgemem.answer.understand.phrases import content
@@ -16,7 +16,7 @@ from edgemem.answer.understand.record import Answered, Parsed, Relation
 from edgemem.answer.understand.relations import take_ordinal
 from edgemem.answer.understand.timeref import TimeRef, take_time
 from edgemem.answer.understand.wordings import ORDINALS, pattern, patterns
-from edgemem.answer.understand.words import root, singular, words
+from edgemem.answer.understand.words import singular
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import Record
 
@@ -67,11 +67,14 @@ def names_nothing(parsed: Parsed, words: Sequence[str]) -> bool:
 
 
 def now_about(parsed: Parsed, answered: Answered, before: Parsed | None) -> Parsed:
-    """What a conversation is about once a question was answered: what it was about before, where the question leant on that and brought
-    nothing ("how old is it?").
+    """What a conversation is about once a question was answered. Where it was not: "then" is still what was told last, and a question that
+    only leant on that ("how old is it?") leaves all as it was.
     """
+    if before is None or answered.evidence:
+        return msgspec.structs.replace(parsed, answered=answered)
     leant = pattern("IT_ALONE").search(parsed.text) or (pattern("IT").search(parsed.text) and not mentioned(parsed.text))
-    return before if before is not None and leant and not answered.evidence else msgspec.structs.replace(parsed, answered=answered)
+    last = before.answered.evidence if before.answered else ()
+    return before if leant else msgspec.structs.replace(parsed, answered=Answered(text=answered.text, evidence=last))
 
 
 class Reference(Record, frozen=True):
@@ -83,11 +86,10 @@ class Reference(Record, frozen=True):
 
 def in_full(plain: str, before: Parsed) -> tuple[str, Reference | None]:
     """A question with the nouns that it leaves out, and without what refers to the answer before, which comes apart."""
-    text, its = _without_reaction(plain, before).rstrip(" ?!."), None
+    text, its = _without_reaction(plain).rstrip(" ?!."), None
     asked = without_greeting(text)
-    elliptic = re.search(r"\band $", text[: len(text) - len(asked)]) and not any(
-        pattern(one).search(asked) for one in ("EMBEDDED", "INVERTED")
-    )
+    asks = any(pattern(one).search(asked) for one in ("EMBEDDED", "INVERTED", "OF_THAT"))
+    elliptic = re.search(r"\band $", text[: len(text) - len(asked)]) and not asks
     text = f"and {asked}" if elliptic else asked
     text = pattern("CORRECTED").sub("what about ", text)
     for name, form in patterns("REFERS"):
@@ -104,7 +106,12 @@ def in_full(plain: str, before: Parsed) -> tuple[str, Reference | None]:
             text = pattern("THE_ONE").sub(lambda match: f"{match[1].strip()} {noun}", pattern("OF_THEM").sub(which, text))
     if its is None and (names := _its_names(before)):
         text = pattern("IN_IT").sub(lambda match: f"{match[1]} the {names[0]}", text)
+    if noun:
+        text = pattern("NTH_AND_NTH").sub(
+            lambda match: f"between the {match[1] or 'first'} {noun} and the {match[2] or 'second'} {noun}", text
+        )
     if len(two := _two(before)) > 1:
+        text = pattern("APART_FROM_EACH").sub(f"how long was it between the {two[0]} and the {two[1]}", text)
         text = pattern("BETWEEN_THEM").sub(f"between the {two[0]} and the {two[1]}", text)
     return f"{text}?", its
 
@@ -120,18 +127,15 @@ def _noun(before: Parsed) -> str:
     return " ".join((*last[:-1], singular(last[-1]))) if last else ""
 
 
-def _without_reaction(plain: str, before: Parsed) -> str:
-    """Without what is said to the answer before the next question, and names nothing new: "four times, good grief! When was the first?"."""
+def _without_reaction(plain: str) -> str:
+    """Without what is said to the answer before the next question: "four times, good grief! When was the first one?". What tells of a
+    thing stays where the question points at it: "there was a sign too. What did it say?".
+    """
     parts = re.split(r"(?<=[.!?])\s+", plain)
     doubt = pattern("ABOUT told")  # "really?"
     asks = next((i for i, part in enumerate(parts) if part.endswith("?") and not doubt.fullmatch(part.rstrip("?"))), len(parts) - 1)
-    known = {root(word) for word in words(f"{before.text} {before.answered.text if before.answered else ''}")}
-    while asks and not pattern("TOLD").match(parts[0]):
-        new = any(root(word) not in known for one in mentioned(parts[0]) for word in one.split())
-        if new and not (parts[0].endswith("!") or is_courtesy(parts[0])):
-            break
-        parts, asks = parts[1:], asks - 1
-    return " ".join(parts)
+    points = pattern("POINTS").search(parts[asks]) is not None
+    return " ".join((*(part for part in parts[:asks] if points and pattern("TELLS").search(part)), *parts[asks:]))
 
 
 def _its_names(before: Parsed) -> tuple[str, ...]:
@@ -169,11 +173,11 @@ def related(parsed: Parsed, its: Reference, before: Parsed) -> Parsed:
     if its.relation == "while" and near is None and heard:  # what was said is looked for again
         clause, told = f"while {before.text}", (*before.words, *parsed.words)
         return msgspec.structs.replace(parsed, relation="while", anchors=before.things[:1], clause=clause, words=told, follows=False)
-    if not names and near is None:
-        return parsed
+    if (not names and near is None) or (near is None and names[0] in parsed.things):
+        return msgspec.structs.replace(parsed, follows=True)
     time = parsed.time or before.time if near is None else None
     return msgspec.structs.replace(
-        parsed, relation=its.relation, anchors=names or (IT,), clause=its.said, near=near, follows=False, time=time, place="", asked=None,
+        parsed, relation=its.relation, anchors=names or (IT,), clause=its.said, anchor=near, follows=False, time=time, place="", asked=None,
     )  # fmt: skip
 
 
@@ -191,7 +195,7 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     ):  # "what came after the dog? and after that?"
         names, relation = _its_names(before)[:1], cast("Relation", after[1])
         return (
-            msgspec.structs.replace(before, text=parsed.text, relation=relation, anchors=names, near=near, clause=after[0])
+            msgspec.structs.replace(before, text=parsed.text, relation=relation, anchors=names, anchor=near, clause=after[0])
             if near
             else parsed
         )
@@ -202,8 +206,17 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     attributes = [word for thing in parsed.things if thing not in things for word in thing.split()]
     colour = " ".join(word for word in attributes if word in COLOUR_WORDS)
     place = next((ORDINALS[word] for word in attributes if word in ORDINALS), 0)
-    back = 0 if step is None or _NEXT_DAY.search(parsed.text) else -1 if re.search("before|earlier", step[0]) else 1
-    near = None if things else near
+    back = (
+        0
+        if step is None or parsed.kind in {"yes_no", "order"} or _NEXT_DAY.search(parsed.text)
+        else -1
+        if re.search("before|earlier", step[0])
+        else 1
+    )
+    near, compared = (
+        None if things else near,
+        step[0] if step and parsed.kind == "yes_no" and not parsed.anchors else "",
+    )  # "was that earlier?"
     its = before.things if _asks_of_it(parsed) else ()
     several = re.search(r"\b(?:they|them|those|these|their)\b", parsed.text)
     kept = (*things, *its) or tuple(f"{colour} {thing}".strip() for thing in _its_names(before)[: None if several else 1])
@@ -214,7 +227,7 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     return msgspec.structs.replace(
         parsed, kind=before.kind if bare else parsed.kind, things=() if rows else kept, anchors=anchors,
         ordinal=parsed.ordinal or place or (2 * back if near is None else 0), near=near, step=back if near else 0,
-        place=parsed.place or before.place, time=_time(parsed, before),
+        place=parsed.place or before.place, predicate=parsed.predicate or compared, time=_time(parsed, before),
         form=before.form or parsed.form if bare else parsed.form or before.form * again,
         words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if word not in replaced)))), follows=False,
     )  # fmt: skip

@@ -87,7 +87,9 @@ class Parsed(Record, frozen=True):
     answered: Answered | None = None
     """What it was answered, where it is the question before."""
     near: Evidence | None = None
-    """Of the answer before what it goes on about: "what was said then?"."""
+    """Of the answer before the appearance that it goes on about: "how long was it there?"."""
+    anchor: Evidence | None = None
+    """Of the answer before what its relation refers to: "what was said then?"."""
     step: int = 0
     """So many appearances behind that one, or before it: "and the one after that?"."""
     asked: Asked | None = None

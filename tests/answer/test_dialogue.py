@@ -1,0 +1,180 @@
+"""Conversations: each question is stored with its answer, and the next one goes on about it."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from edgemem.answer.planner import AnswerKit, ask
+from edgemem.answer.session import turns_before
+from edgemem.answer.understand import Parsed, understand
+from edgemem.answer.understand.followup import now_about
+from edgemem.answer.understand.record import Answered
+from edgemem.records import US, Answer, Evidence, Question
+from edgemem.remember.entries import NewDocument
+from edgemem.remember.store import Store
+from edgemem.remember.view import View
+from edgemem.serve.trace import log_of
+from tests.answer.conftest import START_US, label, remember, text
+
+SEEN = {
+    10: (label("cat"),), 15: (label("cat"),), 40: (label("rocket"),), 44: (label("rocket"),), 70: (text("GATE 18"), label("corridor")),
+    100: (label("cat"),), 130: (label("mug", colour="red"),), 160: (label("cat"),), 164: (label("cat"),), 168: (label("cat"),),
+    200: (label("drum"),),
+}  # fmt: skip
+SAID = {12: "That was really funny.", 42: "I left the spare keys under the flower pot.", 102: "Let us turn left here."}
+
+
+@pytest.fixture
+def walk(tmp_path: Path) -> Path:
+    with Store.open(tmp_path / "memory") as store:
+        remember(store, "walk", START_US, SEEN)
+        for second, words in SAID.items():
+            t_us = START_US + second * US
+            with store.transaction() as tx:
+                tx.add_document(
+                    NewDocument(
+                        kind="utterance", text=words, stream="walk", t0_us=t_us, t1_us=t_us + 3 * US, offset_us=second * US, known_us=t_us,
+                        origin="speech",
+                    )
+                )  # fmt: skip
+    return tmp_path / "memory"
+
+
+def talk(memory: Path, kit: AnswerKit, *said: str, pause_s: float = 20) -> list[Answer]:
+    """The answers of a conversation, each question but the first asked with `--session last`."""
+    answers = []
+    for i, asked in enumerate(said):
+        now_us = START_US + 600 * US + round(i * pause_s * US)
+        with View.open(memory) as view:
+            answer, session = ask(
+                view, Question(text=asked, asked_us=now_us, as_of_us=now_us), kit, turns_before(view, "last" if i else "")
+            )
+        with Store.open(memory) as store, store.transaction() as tx:
+            tx.add_session(log_of(session, answer, "default", "local"))
+        answers.append(answer)
+    return answers
+
+
+def seconds(answer: Answer) -> float:
+    return (answer.evidence[0].t0_us - START_US) / US
+
+
+@pytest.mark.parametrize(
+    ("said", "at_s"),
+    [
+        (("When did I last see the cat?", "And the one before that?", "and the one before that?"), 15),
+        (("When did I first see the cat?", "Ah, lovely! And the one after that?", "and the one after that?"), 168),
+        (("Did I see a cat?", "Three times, good grief! When was the first one?", "And what came straight after the last one?"), 200),
+        (("When did I see the mug?", "what did I see right after?"), 160),
+        (("When did I see the mug?", "Was there a cat after that?"), 160),
+        (("When did I first see the cat?", "What did I see next?", "and after that?"), 70),
+        (("When did I see the rocket?", "What was said then?"), 42),
+        (("How many cats did I see?", "When was the second one?", "was anybody talking while I was looking at it?"), 102),
+        (("Where are the spare keys?", "What was I looking at when that was said?"), 44),
+        (("Where are the spare keys?", "What sign did I read after that?"), 70),
+        (("How often did I see the cat?", "Which of them was the longest?"), 160),
+        (("When did I see the drum?", "No, I mean the mug."), 130),
+        (("When did I see the rocket?", "No hippo?", "What was said then?"), 42),
+        (("When did I first see the cat?", "Was that before the mug?"), 10),
+        (("Where are the spare keys?", "Was that before the mug?"), 42),
+    ],
+)  # fmt: skip
+def test_a_question_goes_on_about_what_was_answered(walk: Path, kit: AnswerKit, said: tuple[str, ...], at_s: float) -> None:
+    answer = talk(walk, kit, *said)[-1]
+    assert answer.status == "answered", answer.answer
+    assert abs(seconds(answer) - at_s) <= 8, answer.answer
+
+
+def test_no_appearance_lies_behind_the_last_one(walk: Path, kit: AnswerKit) -> None:
+    answer = talk(walk, kit, "When did I last see the cat?", "and the one after that?")[-1]
+    assert (answer.status, answer.answer) == ("abstained", "I saw the cat only 3 times.")
+
+
+def test_whether_that_was_the_first_time(walk: Path, kit: AnswerKit) -> None:
+    first, last = (
+        talk(walk, kit, f"When did I {which} see the cat?", "Was that the first time?")[-1].answer for which in ("first", "last")
+    )
+    assert first.startswith("Yes: I saw the cat at 10:00:10")
+    assert last.startswith("No: I saw the cat at 10:00:10")
+
+
+def test_nothing_was_said_then(walk: Path, kit: AnswerKit) -> None:
+    assert talk(walk, kit, "When did I see the mug?", "Did anyone say anything then?")[-1].answer == "No, I heard nothing being said then."
+
+
+def test_after_a_pause_only_the_last_question_is_gone_on_about(walk: Path, kit: AnswerKit) -> None:
+    said = ("When did I see the drum?", "And the cat?", "and the first one?")
+    assert "10:00:1" in talk(walk, kit, *said, pause_s=600)[-1].answer
+    with View.open(walk) as view:
+        assert len(turns_before(view, "last")) == 3
+    talk(walk, kit, *said[:2], pause_s=601)
+    with View.open(walk) as view:
+        assert [turn.question for turn in turns_before(view, "last")] == ["And the cat?"]
+
+
+def test_what_an_abstention_shows_was_not_told(walk: Path, kit: AnswerKit) -> None:
+    talk(walk, kit, "Did I see a hippo?")
+    with View.open(walk) as view:
+        assert turns_before(view, "last")[0].answered.evidence == ()
+    talk(walk, kit, "When did I see the drum?")
+    with View.open(walk) as view:
+        answered = turns_before(view, "last")[-1].answered
+    assert [one.t0_us for one in answered.evidence] == [START_US + 200 * US]
+    assert answered.evidence[0].score == pytest.approx(0.8), "that of the answer"
+
+
+def behind(asked: str, *names: str, text: str = "") -> Parsed:
+    """A question as one goes on about it: answered with these names."""
+    proof = Evidence(id="m1", channel="frame", stream="walk", t0_us=US, t1_us=US, offset_us=US, score=0.5, text="")
+    return msgspec.structs.replace(understand(asked), answered=Answered(text=text, names=names, evidence=(proof,)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "before", "read"),
+    [
+        ("Right. Four times, good grief! When was the first one, love?", behind("did I see a cat?"), "when was the first cat?"),
+        ("Green pillar, tidy. What about the mug?", behind("Where is the car?", text="next to the green pillar"), "what about the mug?"),
+        ("There was a hippo. What about the mug?", behind("did I see a cat?"), "what about the mug?"),
+        ("There was a hippo. Was it grey?", behind("did I see a cat?"), "there was a hippo. was it grey?"),
+        ("A hippo in town, tidy. Was it grey?", behind("did I see a cat?"), "was it grey?"),
+        ("Really? And the mug?", behind("did I see a cat?"), "and the mug?"),
+        ("And what was in between them?", behind("which birds did I see?", "hen", "owl", "gull"), "what was between the hen and the owl?"),
+        ("what was between the two?", behind("was the hen before the owl?"), "what was between the hen and the owl?"),
+        ("which of them was first?", behind("which birds did I see?", "hen", "owl"), "which bird was first?"),
+        ("which of the three was first?", behind("when did I see a hen?"), "which time was first?"),
+        ("No, I mean the small one.", behind("when did I see the box?"), "what about the small box?"),
+        ("and the garlic, was that before the last one?", behind("how many eggs?"), "the garlic, was that before the last egg?"),
+        ("What was inside it?", behind("when did I see the box?"), "what was inside the box?"),
+        ("and the evening one?", behind("which bus was there on Monday morning?"), "and the evening one?"),
+        ("what was it on Sunday then?", behind("what is the price?"), "what was it on sunday then?"),
+    ],
+)  # fmt: skip
+def test_a_question_is_read_with_what_it_leaves_out(asked: str, before: Parsed, read: str) -> None:
+    assert understand(asked, before).text == read
+
+
+@pytest.mark.parametrize(
+    ("asked", "relation", "anchor"),
+    [
+        ("what was said then?", "while", "owl"), ("did anyone talk while I was watching it?", "while", "owl"),
+        ("what came after that one?", "after", "owl"), ("and just before it?", "before", "owl"),
+        ("what was there just before that?", "before", "owl"),
+        ("what was next to it?", "side", "owl"), ("with the parrot, was anybody chatting then?", "while", "parrot"),
+        ("what did I see the day before that?", "", ""),
+    ],
+)  # fmt: skip
+def test_what_lies_where_to_the_answer(asked: str, relation: str, anchor: str) -> None:
+    parsed = understand(asked, behind("which bird did I see?", "owl"))
+    assert (parsed.relation, parsed.anchors[:1]) == (relation, (anchor,) if anchor else ())
+    assert (parsed.anchor is not None) == (anchor == "owl")
+
+
+def test_what_brought_nothing_leaves_a_conversation_where_it_was() -> None:
+    cat = behind("when did I see the cat?")
+    for asked in ("how old is it?", "is he a tabby?", "what tune was it playing?"):
+        assert now_about(understand(asked, cat), Answered(), cat) is cat, asked
+    for asked in ("the plane, is it late?", "where is the mug?"):
+        other = now_about(understand(asked, cat), Answered(), cat)
+        assert (other.things, other.answered) == (understand(asked).things, cat.answered), asked
+    assert now_about(understand("how old is it?", cat), cat.answered or Answered(), cat) is not cat
