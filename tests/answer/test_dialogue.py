@@ -146,6 +146,15 @@ def behind(asked: str, *names: str, text: str = "") -> Parsed:
         ("No, I mean the small one.", behind("when did I see the box?"), "what about the small box?"),
         ("and the garlic, was that before the last one?", behind("how many eggs?"), "the garlic, was that before the last egg?"),
         ("What was inside it?", behind("when did I see the box?"), "what was inside the box?"),
+        ("Longer than the drum then?", behind("how long was the trumpet there?"), "was the trumpet longer than the drum then?"),
+        ("how many of them were there?", behind("where was the hen?"), "how many hen were there?"),
+        ("and the last of them?", behind("where was the hen?"), "and the last hen?"),
+        ("How far apart were they?", behind("was the hen before the owl?"), "how long was it between the hen and the owl?"),
+        ("and between the first two?", behind("where was the hen?"), "and between the first hen and the second hen?"),
+        ("between its second and its third time?", behind("how often was the hen there?"), "between the second hen and the third hen?"),
+        ("when was the last one?", behind("Our lad likes it: when did I see the hen?", text="I saw the hen."), "when was the last hen?"),
+        ("Of those, which did I see first?", behind("which birds did I see?", "hen", "owl"), "which bird did i see first?"),
+        ("what date is that then?", behind("when is the party?"), "what date is that then?"),
         ("and the evening one?", behind("which bus was there on Monday morning?"), "and the evening one?"),
         ("what was it on Sunday then?", behind("what is the price?"), "what was it on sunday then?"),
     ],
@@ -168,6 +177,25 @@ def test_what_lies_where_to_the_answer(asked: str, relation: str, anchor: str) -
     parsed = understand(asked, behind("which bird did I see?", "owl"))
     assert (parsed.relation, parsed.anchors[:1]) == (relation, (anchor,) if anchor else ())
     assert (parsed.anchor is not None) == (anchor == "owl")
+
+
+def test_what_is_compared_with_itself_is_not_answered(walk: Path, kit: AnswerKit) -> None:
+    answer = talk(walk, kit, "When did I see the mug?", "Was that before the mug?")[-1]
+    assert (answer.status, answer.answer) == ("abstained", "I do not know which two this means.")
+
+
+@pytest.mark.parametrize(
+    ("asked", "read"),
+    [
+        ("What was I holding while that were being said?", "what was i holding while that was said?"),
+        ("Weren't it red?", "wasn't it red?"), ("there were a mug, where were it?", "there was a mug, where was it?"),
+        ("where was I when Ann and I were in York?", "where was i when ann and i were in york?"),
+        ("if I were you", "if i were you"), ("there were two mugs", "there were two mugs"),
+        ("what was going on about five past eight?", "what was going on about five past eight?"),
+    ],
+)  # fmt: skip
+def test_were_for_was(asked: str, read: str) -> None:
+    assert understand(asked).text.rstrip("?") == read.rstrip("?")
 
 
 def test_what_brought_nothing_leaves_a_conversation_where_it_was() -> None:

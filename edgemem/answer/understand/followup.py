@@ -16,7 +16,7 @@ from edgemem.answer.understand.record import Answered, Parsed, Relation
 from edgemem.answer.understand.relations import take_ordinal
 from edgemem.answer.understand.timeref import TimeRef, take_time
 from edgemem.answer.understand.wordings import ORDINALS, pattern, patterns
-from edgemem.answer.understand.words import singular
+from edgemem.answer.understand.words import singular, words
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import Record
 
@@ -95,16 +95,20 @@ def in_full(plain: str, before: Parsed) -> tuple[str, Reference | None]:
     for name, form in patterns("REFERS"):
         match = form.search(text)
         rest = f"{text[: match.start()]} {text[match.end() :]}" if match else ""
-        if match and set(tokens_of(rest)) - _JOINTS and not (name == "while" and take_time(rest)[0]):  # "what was it on Sunday then"
+        bare = match and match[0].endswith("then") and (take_time(rest)[0] or not pattern("WAS").search(rest))  # "what date is that then"
+        if match and set(tokens_of(rest)) - _JOINTS and not bare:
             text, its = " ".join(rest.split()), Reference(relation=cast("Relation", name), said=match[0].strip())
             break
     if noun := _noun(before):
-        listed = before.kind in {"what", "which", "list"} or (before.answered and before.answered.names)
-        which = f"which {noun} " if listed else "which time "  # of several things, or of one thing several times
+        listed = before.things and (before.kind in {"what", "which", "list"} or (before.answered and before.answered.names))
+        which = f"which {singular(before.things[0])} " if listed else "which time "  # of several things, or of one thing several times
         text = pattern("THE_OTHER_ONE").sub(lambda match: f"{match[1]} {noun}", text)
         if not mentioned(pattern("THE_ONE").sub(" ", pattern("AT_ONCE").sub(" ", text))):
-            text = pattern("THE_ONE").sub(lambda match: f"{match[1].strip()} {noun}", pattern("OF_THEM").sub(which, text))
+            text = pattern("THE_ONE").sub(
+                lambda match: f"{next(filter(None, match.groups())).strip()} {noun}", pattern("OF_THEM").sub(which, text)
+            )
     if its is None and (names := _its_names(before)):
+        text = pattern("COMPARES").sub(f"was the {names[0]} ", text)
         text = pattern("IN_IT").sub(lambda match: f"{match[1]} the {names[0]}", text)
     if noun:
         text = pattern("NTH_AND_NTH").sub(
@@ -122,7 +126,7 @@ _JOINTS = frozenset(("and", "but", "so", "or", "the", "one", "time", "what", ","
 
 def _noun(before: Parsed) -> str:
     """What "the last one" is one of: the thing that was asked about, as one."""
-    named = (take_ordinal(one)[1].split() for one in (*before.things, *before.anchors[:1]))
+    named = (take_ordinal(one)[1].split() for one in (*_things(before), *before.anchors[:1]))
     last = next((phrase for phrase in named if phrase and phrase[-1] not in _ONES and not phrase[-1].isdigit()), [])
     return " ".join((*last[:-1], singular(last[-1]))) if last else ""
 
@@ -140,8 +144,13 @@ def _without_reaction(plain: str) -> str:
 
 def _its_names(before: Parsed) -> tuple[str, ...]:
     """What "it" or "them" may be: what the answer names, else what was asked about."""
-    named = tuple(one for one in before.things if not one.isdigit())
-    return (before.answered.names if before.answered else ()) or named or before.anchors[:1]
+    return (before.answered.names if before.answered else ()) or _things(before) or before.anchors[:1]
+
+
+def _things(before: Parsed) -> tuple[str, ...]:
+    """What was asked about, without figures; what the answer speaks of first."""
+    answer = words(before.answered.text) if before.answered else []
+    return tuple(sorted((one for one in before.things if not one.isdigit()), key=lambda one: not set(words(one)) <= set(answer)))
 
 
 def _two(before: Parsed) -> tuple[str, ...]:
@@ -202,7 +211,7 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     bare = parsed.kind in {"other", "where", "when"} and not re.search(r"\b(?:where|when|time|date)\b", parsed.text)
     step = re.search(r"\b(?:(?:one|time) (before|after)|(earlier|later))\b|^(?:and |but |so |what )*(?:before|after) that\b", parsed.text)
     of_it = {"one", "day", *COLOUR_WORDS, *ORDINALS, *(ATTRIBUTES if before.things else ())}
-    things = tuple(thing for thing in parsed.things if not set(thing.split()) <= of_it)
+    things = tuple(thing for thing in parsed.things if not (set(thing.split()) <= of_it or thing in PRONOUNS))
     attributes = [word for thing in parsed.things if thing not in things for word in thing.split()]
     colour = " ".join(word for word in attributes if word in COLOUR_WORDS)
     place = next((ORDINALS[word] for word in attributes if word in ORDINALS), 0)

@@ -256,7 +256,8 @@ def _of_order(parsed: Parsed, timeless: str, raw: str) -> Parsed:
         return msgspec.structs.replace(parsed, things=own[:1], anchors=tuple(one for one in parsed.things if one != own[0])[:1], choices=())
     clause = timeless[order.start() :] if pattern("TOLD").match(timeless[order.end() :].strip()) else ""
     at = len(read_slots(timeless[: order.start()], raw, "order").things) if clause else 1
-    things, anchors = parsed.things[:at], parsed.things[at : at + 1]
+    behind = () if clause else read_slots(timeless[order.end() :], raw, "order").things[:1]  # not a thing: "before or after the parking"
+    things, anchors = parsed.things[:at], parsed.things[at : at + 1] or behind
     return msgspec.structs.replace(parsed, clause=clause, things=things, anchors=anchors, choices=() if anchors else parsed.choices)
 
 
