@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from edgemem.answer.retrieve import distinct
-from edgemem.answer.tools import Action, Found, Refused, Reply, Result
+from edgemem.answer.tools import Action, Refused, Reply, Result
 from edgemem.answer.understand import Parsed, followup, understand
 from edgemem.answer.understand.record import Answered
 from edgemem.answer.understand.timespan import TimeSpan
@@ -131,8 +131,8 @@ _PAUSE_US = 600 * US
 def turns_before(view: View, which: str) -> tuple[Turn, ...]:
     """The conversation that ends with the session of this number, or with the "last" one, oldest first; nothing for "".
 
-    Of the sessions before it those that were asked shortly one after the other; what asks for nothing ("thank you") is left out. Raises
-    UsageError for an unknown session.
+    It begins with a question that went on about none, or behind a pause; what asks for nothing ("thank you") is left out. Raises UsageError
+    for an unknown session.
     """
     if not which:
         return ()
@@ -140,29 +140,38 @@ def turns_before(view: View, which: str) -> tuple[Turn, ...]:
     if kept is None and which != "last":
         raise UsageError(f'this memory has no session "{which}"; give a number from edgemem sessions list, or "last"')
     ids = [kept.id - i for i in range(_RECENT)] if kept else [head.id for head in view.sessions(limit=_RECENT)]
-    turns, next_us = list[Turn](), None
+    turns, next_us, begun = list[Turn](), None, False
     for log in filter(None, map(view.session, ids)):
-        if next_us is not None and next_us - log.asked_us > _PAUSE_US:
+        if begun or (next_us is not None and next_us - log.asked_us > _PAUSE_US):
             break
+        answered, begun = _answered(log)
         next_us = log.asked_us
         if understand(log.question).about in {"", "told"}:
-            turns.insert(0, Turn(question=log.question, answered=_answered(log)))
+            turns.insert(0, Turn(question=log.question, answered=answered))
     return tuple(turns)
 
 
-def _answered(log: SessionLog) -> Answered:
-    """What a stored session answered: its last step is the answer, whose result is what it cites.
+class _Cited(Record, frozen=True):
+    """What the last step of a stored session brought."""
+
+    evidence: tuple[Evidence, ...] = ()
+    begins: bool = False
+    """Its question went on about none."""
+
+
+def _answered(log: SessionLog) -> tuple[Answered, bool]:
+    """What a stored session answered, and whether a conversation begins with it. Its last step is the answer, with what it cites.
 
     Of an abstention only words were told ("the nearest that I know"): its pictures show what may have been there.
     """
     if not log.steps:
-        return Answered()
+        return Answered(), False
     try:
         reply = msgspec.json.decode(log.steps[-1].action_json, type=Reply)
-        cited = msgspec.json.decode(log.steps[-1].result_json, type=Found)
+        cited = msgspec.json.decode(log.steps[-1].result_json, type=_Cited)
     except msgspec.DecodeError:  # of a version that stored it in another way
-        return Answered(text=log.answer)
+        return Answered(text=log.answer), False
     in_words = {one.id: one.channel in {"speech", "text"} for one in cited.evidence}
     told = (one for one in cited.evidence if log.status == "answered" or in_words[one.id])
     evidence = tuple(msgspec.structs.replace(one, score=max(log.confidence, _WORDS * in_words[one.id])) for one in told)
-    return Answered(text=log.answer, names=reply.named, evidence=evidence)
+    return Answered(text=log.answer, names=reply.named, evidence=evidence), cited.begins

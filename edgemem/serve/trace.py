@@ -38,12 +38,13 @@ def log_of(session: Session, answer: Answer, recipe: str, planner: str) -> NewSe
         text=answer.answer[:4000], status=answer.status, option=answer.option, confidence=answer.confidence, evidence=cited,
         named=answer.named,
     )  # fmt: skip
+    cites = {"evidence": answer.evidence[:KEPT], "begins": not session.before}
     return NewSession(
         question=answer.question, recipe=recipe, planner=planner, asked_us=session.question.asked_us, as_of_us=session.question.as_of_us,
         status=answer.status, answer=answer.answer, option=answer.option, confidence=answer.confidence, notes=answer.notes,
         tokens_in=answer.usage.tokens_in, tokens_out=answer.usage.tokens_out, ms=answer.usage.ms,
         usd=sum(call.usd for call in session.calls), calls=tuple(stored(call) for call in session.calls),
-        steps=(*told, NewStep(actor=planner, action_json=_json(last), result_json=_json({"evidence": answer.evidence[:KEPT]}), ms=0.0)),
+        steps=(*told, NewStep(actor=planner, action_json=_json(last), result_json=_json(cites), ms=0.0)),
         evidence=tuple(session.evidence()),
     )  # fmt: skip
 

@@ -113,6 +113,25 @@ def test_after_a_pause_only_the_last_question_is_gone_on_about(walk: Path, kit: 
         assert [turn.question for turn in turns_before(view, "last")] == ["And the cat?"]
 
 
+def test_a_question_that_goes_on_about_none_begins_a_conversation(walk: Path, kit: AnswerKit) -> None:
+    talk(walk, kit, "When did I see the drum?", "and the cat?")
+    talk(walk, kit, "When did I see the mug?", "and the rocket?", pause_s=1)
+    with View.open(walk) as view:
+        assert [turn.question for turn in turns_before(view, "last")] == ["When did I see the mug?", "and the rocket?"]
+        assert [turn.question for turn in turns_before(view, "2")] == ["When did I see the drum?", "and the cat?"]
+
+
+def test_what_was_told_earlier_is_not_it(walk: Path, kit: AnswerKit) -> None:
+    """A hippo was not seen: what was beside it is not what is beside the rocket that was told of before."""
+    said = ("When did I see the rocket?", "Did I see a hippo?")
+    assert "hippo" in talk(walk, kit, *said, "what was beside it?")[-1].answer
+    assert "spare keys" in talk(walk, kit, *said, "what was said then?")[-1].answer
+
+
+def test_another_thing_in_the_same_relation(walk: Path, kit: AnswerKit) -> None:
+    assert "Drum" in talk(walk, kit, "What came right after the mug?", "And after the last cat?")[-1].answer
+
+
 def test_what_an_abstention_shows_was_not_told(walk: Path, kit: AnswerKit) -> None:
     talk(walk, kit, "Did I see a hippo?")
     with View.open(walk) as view:
@@ -155,6 +174,10 @@ def behind(asked: str, *names: str, text: str = "") -> Parsed:
         ("when was the last one?", behind("Our lad likes it: when did I see the hen?", text="I saw the hen."), "when was the last hen?"),
         ("Of those, which did I see first?", behind("which birds did I see?", "hen", "owl"), "which bird did i see first?"),
         ("what date is that then?", behind("when is the party?"), "what date is that then?"),
+        ("is that the pink one?", behind("where is the red car?"), "is that the pink car?"),
+        ("when was the last one?", behind("where is the red car?"), "when was the last red car?"),
+        ("was it there after the second time?", behind("how often was the hen there?"), "was it there after the second hen?"),
+        ("Did I pass it before the bus or afterwards?", behind("where was the hen?"), "did i pass it before the bus or afterwards?"),
         ("and the evening one?", behind("which bus was there on Monday morning?"), "and the evening one?"),
         ("what was it on Sunday then?", behind("what is the price?"), "what was it on sunday then?"),
     ],
@@ -200,9 +223,13 @@ def test_were_for_was(asked: str, read: str) -> None:
 
 def test_what_brought_nothing_leaves_a_conversation_where_it_was() -> None:
     cat = behind("when did I see the cat?")
+    assert cat.answered is not None
     for asked in ("how old is it?", "is he a tabby?", "what tune was it playing?"):
         assert now_about(understand(asked, cat), Answered(), cat) is cat, asked
     for asked in ("the plane, is it late?", "where is the mug?"):
         other = now_about(understand(asked, cat), Answered(), cat)
-        assert (other.things, other.answered) == (understand(asked).things, cat.answered), asked
+        assert other.answered is not None
+        assert (other.things, other.answered.evidence, other.answered.earlier) == (understand(asked).things, cat.answered.evidence, True), (
+            asked
+        )
     assert now_about(understand("how old is it?", cat), cat.answered or Answered(), cat) is not cat

@@ -8,17 +8,15 @@ from typing import cast
 
 import msgspec
 
-from edgemem.answer.understand.asking import mentioned, without_greeting
+from edgemem.answer.understand.asking import mentioned
+from edgemem.answer.understand.context import Reference, its_names
 from edgemem.answer.understand.lexicon import ATTRIBUTES, PRONOUNS, SAYING, SEEING, VERBS
-from edgemem.answer.understand.parts import tokens_of
 from edgemem.answer.understand.phrases import content
 from edgemem.answer.understand.record import Answered, Parsed, Relation
-from edgemem.answer.understand.relations import take_ordinal
-from edgemem.answer.understand.timeref import TimeRef, take_time
-from edgemem.answer.understand.wordings import ORDINALS, pattern, patterns
-from edgemem.answer.understand.words import singular, words
+from edgemem.answer.understand.timeref import TimeRef
+from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.infer.phrase import COLOUR_WORDS
-from edgemem.records import Record
+from edgemem.records import Evidence
 
 _NEXT_DAY = re.compile(
     r"\b(?:the|one|a) (day before|previous day|day earlier|day after|day later|next day|following day)\b"
@@ -74,108 +72,19 @@ def now_about(parsed: Parsed, answered: Answered, before: Parsed | None) -> Pars
         return msgspec.structs.replace(parsed, answered=answered)
     leant = pattern("IT_ALONE").search(parsed.text) or (pattern("IT").search(parsed.text) and not mentioned(parsed.text))
     last = before.answered.evidence if before.answered else ()
-    return before if leant else msgspec.structs.replace(parsed, answered=Answered(text=answered.text, evidence=last))
-
-
-class Reference(Record, frozen=True):
-    """Where a question puts what it asks for in relation to the answer before: "what was said then", "what came after that"."""
-
-    relation: Relation
-    said: str
-
-
-def in_full(plain: str, before: Parsed) -> tuple[str, Reference | None]:
-    """A question with the nouns that it leaves out, and without what refers to the answer before, which comes apart."""
-    text, its = _without_reaction(plain).rstrip(" ?!."), None
-    asked = without_greeting(text)
-    asks = any(pattern(one).search(asked) for one in ("EMBEDDED", "INVERTED", "OF_THAT"))
-    elliptic = re.search(r"\band $", text[: len(text) - len(asked)]) and not asks
-    text = f"and {asked}" if elliptic else asked
-    text = pattern("CORRECTED").sub("what about ", text)
-    for name, form in patterns("REFERS"):
-        match = form.search(text)
-        rest = f"{text[: match.start()]} {text[match.end() :]}" if match else ""
-        bare = match and match[0].endswith("then") and (take_time(rest)[0] or not pattern("WAS").search(rest))  # "what date is that then"
-        if match and set(tokens_of(rest)) - _JOINTS and not bare:
-            text, its = " ".join(rest.split()), Reference(relation=cast("Relation", name), said=match[0].strip())
-            break
-    if noun := _noun(before):
-        listed = before.things and (before.kind in {"what", "which", "list"} or (before.answered and before.answered.names))
-        which = f"which {singular(before.things[0])} " if listed else "which time "  # of several things, or of one thing several times
-        text = pattern("THE_OTHER_ONE").sub(lambda match: f"{match[1]} {noun}", text)
-        if not mentioned(pattern("THE_ONE").sub(" ", pattern("AT_ONCE").sub(" ", text))):
-            text = pattern("THE_ONE").sub(
-                lambda match: f"{next(filter(None, match.groups())).strip()} {noun}", pattern("OF_THEM").sub(which, text)
-            )
-    if its is None and (names := _its_names(before)):
-        text = pattern("COMPARES").sub(f"was the {names[0]} ", text)
-        text = pattern("IN_IT").sub(lambda match: f"{match[1]} the {names[0]}", text)
-    if noun:
-        text = pattern("NTH_AND_NTH").sub(
-            lambda match: f"between the {match[1] or 'first'} {noun} and the {match[2] or 'second'} {noun}", text
-        )
-    if len(two := _two(before)) > 1:
-        text = pattern("APART_FROM_EACH").sub(f"how long was it between the {two[0]} and the {two[1]}", text)
-        text = pattern("BETWEEN_THEM").sub(f"between the {two[0]} and the {two[1]}", text)
-    return f"{text}?", its
-
-
-_ONES = frozenset(("one", "ones", "it", "thing"))
-_JOINTS = frozenset(("and", "but", "so", "or", "the", "one", "time", "what", ","))
-
-
-def _noun(before: Parsed) -> str:
-    """What "the last one" is one of: the thing that was asked about, as one."""
-    named = (take_ordinal(one)[1].split() for one in (*_things(before), *before.anchors[:1]))
-    last = next((phrase for phrase in named if phrase and phrase[-1] not in _ONES and not phrase[-1].isdigit()), [])
-    return " ".join((*last[:-1], singular(last[-1]))) if last else ""
-
-
-def _without_reaction(plain: str) -> str:
-    """Without what is said to the answer before the next question: "four times, good grief! When was the first one?". What tells of a
-    thing stays where the question points at it: "there was a sign too. What did it say?".
-    """
-    parts = re.split(r"(?<=[.!?])\s+", plain)
-    doubt = pattern("ABOUT told")  # "really?"
-    asks = next((i for i, part in enumerate(parts) if part.endswith("?") and not doubt.fullmatch(part.rstrip("?"))), len(parts) - 1)
-    points = pattern("POINTS").search(parts[asks]) is not None
-    return " ".join((*(part for part in parts[:asks] if points and pattern("TELLS").search(part)), *parts[asks:]))
-
-
-def _its_names(before: Parsed) -> tuple[str, ...]:
-    """What "it" or "them" may be: what the answer names, else what was asked about."""
-    return (before.answered.names if before.answered else ()) or _things(before) or before.anchors[:1]
-
-
-def _things(before: Parsed) -> tuple[str, ...]:
-    """What was asked about, without figures; what the answer speaks of first."""
-    answer = words(before.answered.text) if before.answered else []
-    return tuple(sorted((one for one in before.things if not one.isdigit()), key=lambda one: not set(words(one)) <= set(answer)))
-
-
-def _two(before: Parsed) -> tuple[str, ...]:
-    """What "between them" may mean."""
-    named = before.answered.names if before.answered else ()
-    return named[:2] if len(named) > 1 else tuple(dict.fromkeys((*before.things, *before.choices, *before.anchors)))[:2]
+    return before if leant else msgspec.structs.replace(parsed, answered=Answered(text=answered.text, evidence=last, earlier=True))
 
 
 def related(parsed: Parsed, its: Reference, before: Parsed) -> Parsed:
     """A question whose relation is to the answer before."""
-    near = next(iter(before.answered.evidence), None) if before.answered else None
-    names = _its_names(before)[:1]
+    near = _shown(before, of_it=pattern("IT_OR_ONE").search(its.said) is not None)
+    names = its_names(before)[:1]
     spoken = parsed.hint == "said" or parsed.verb in SAYING or pattern("SPOKEN_OF").search(parsed.text)
     if its.relation == "while" and parsed.things and parsed.kind != "order" and spoken:  # "with the parrot, was anybody chatting then"
         return msgspec.structs.replace(
-            parsed,
-            relation="while",
-            anchors=parsed.things[:1],
-            things=(),
-            predicate="",
-            hint="said",
-            clause=its.said,
-            follows=False,
+            parsed, relation="while", anchors=parsed.things[:1], things=(), predicate="", hint="said", clause=its.said, follows=False,
             asked=None,
-        )
+        )  # fmt: skip
     heard = before.hint == "said" or (before.hint != "seen" and pattern("SAID").search(its.said))
     if spoken:
         parsed = msgspec.structs.replace(parsed, hint="said", predicate="")
@@ -190,6 +99,12 @@ def related(parsed: Parsed, its: Reference, before: Parsed) -> Parsed:
     )  # fmt: skip
 
 
+def _shown(before: Parsed, *, of_it: bool) -> Evidence | None:
+    """What the answer cites first; of "it" not what only an earlier answer did."""
+    answered = before.answered
+    return next(iter(answered.evidence), None) if answered and not (of_it and answered.earlier) else None
+
+
 IT = "that"
 """What is referred to and has no name: words that were said."""
 
@@ -198,16 +113,18 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     """What a follow-up leaves out is as it was in the question before: kind, things, place and time."""
     if parsed.about == "told":
         return before
-    near = next(iter(before.answered.evidence), None) if before.answered else None
-    if (
-        before.relation and before.anchors and (after := _AFTER_THAT.fullmatch(parsed.text.rstrip(" ?!.")))
-    ):  # "what came after the dog? and after that?"
-        names, relation = _its_names(before)[:1], cast("Relation", after[1])
-        return (
-            msgspec.structs.replace(before, text=parsed.text, relation=relation, anchors=names, anchor=near, clause=after[0])
-            if near
-            else parsed
+    near = _shown(before, of_it=True)
+    beside = before.relation and before.anchors
+    if beside and near and (after := _AFTER_THAT.fullmatch(parsed.text.rstrip(" ?!."))):  # "what came after the dog? and after that?"
+        relation = cast("Relation", after[1])
+        return msgspec.structs.replace(
+            before, text=parsed.text, relation=relation, anchors=its_names(before)[:1], anchor=near, clause=after[0], answered=None
         )
+    if beside and parsed.anchors and not parsed.things and parsed.kind in {"other", "where", "when"}:  # "and after the clock?"
+        return msgspec.structs.replace(
+            before, text=parsed.text, relation=parsed.relation, anchors=parsed.anchors, anchor=None, clause=parsed.clause, answered=None,
+            words=parsed.words,
+        )  # fmt: skip
     bare = parsed.kind in {"other", "where", "when"} and not re.search(r"\b(?:where|when|time|date)\b", parsed.text)
     step = re.search(r"\b(?:(?:one|time) (before|after)|(earlier|later))\b|^(?:and |but |so |what )*(?:before|after) that\b", parsed.text)
     of_it = {"one", "day", *COLOUR_WORDS, *ORDINALS, *(ATTRIBUTES if before.things else ())}
@@ -215,20 +132,13 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     attributes = [word for thing in parsed.things if thing not in things for word in thing.split()]
     colour = " ".join(word for word in attributes if word in COLOUR_WORDS)
     place = next((ORDINALS[word] for word in attributes if word in ORDINALS), 0)
-    back = (
-        0
-        if step is None or parsed.kind in {"yes_no", "order"} or _NEXT_DAY.search(parsed.text)
-        else -1
-        if re.search("before|earlier", step[0])
-        else 1
-    )
-    near, compared = (
-        None if things else near,
-        step[0] if step and parsed.kind == "yes_no" and not parsed.anchors else "",
-    )  # "was that earlier?"
+    steps = step is not None and parsed.kind not in {"yes_no", "order"} and not _NEXT_DAY.search(parsed.text)
+    back = 0 if step is None or not steps else -1 if re.search("before|earlier", step[0]) else 1
+    compared = step[0] if step and parsed.kind == "yes_no" and not parsed.anchors else ""  # "was that earlier?"
+    near = None if things else near
     its = before.things if _asks_of_it(parsed) else ()
     several = re.search(r"\b(?:they|them|those|these|their)\b", parsed.text)
-    kept = (*things, *its) or tuple(f"{colour} {thing}".strip() for thing in _its_names(before)[: None if several else 1])
+    kept = (*things, *its) or tuple(f"{colour} {thing}".strip() for thing in its_names(before)[: None if several else 1])
     rows = any(one in ORDINALS for one in parsed.anchors)  # "how long between the first and the second"
     anchors = tuple(f"{one} {kept[0]}" if one in ORDINALS and kept else one for one in parsed.anchors)
     again = parsed.kind in {"what", "which"} and not things  # "what was it yesterday", of a price

@@ -21,7 +21,8 @@ from edgemem.answer.understand.asking import (
     without_greeting,
     without_lead,
 )
-from edgemem.answer.understand.followup import followed, goes_on, in_full, leans, points_back, related
+from edgemem.answer.understand.context import in_full
+from edgemem.answer.understand.followup import followed, goes_on, leans, points_back, related
 from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.kinds import kind_of
 from edgemem.answer.understand.languages import language_of

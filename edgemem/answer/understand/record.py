@@ -39,6 +39,8 @@ class Answered(Record, frozen=True):
     """What the answer names and the question does not, such as the birds that it asks for."""
     evidence: tuple[Evidence, ...] = ()
     """What it cites, best first."""
+    earlier: bool = False
+    """That is what an earlier answer cited: this one told nothing."""
 
 
 class Parsed(Record, frozen=True):
