@@ -14,7 +14,7 @@ from edgemem.answer.understand.parts import tokens_of
 from edgemem.answer.understand.record import Parsed, Relation
 from edgemem.answer.understand.relations import take_ordinal
 from edgemem.answer.understand.timeref import take_time
-from edgemem.answer.understand.wordings import pattern, patterns
+from edgemem.answer.understand.wordings import ORDINALS, pattern, patterns
 from edgemem.answer.understand.words import singular, words
 from edgemem.records import Record
 
@@ -95,8 +95,9 @@ def _with_nouns(text: str, before: Parsed) -> str:
 
 def _named(match: re.Match[str], noun: str) -> str:
     """Such as "the last red box"; with another quality than the box before had it is "the small box"."""
-    before = match["such"] or match["row"] or match["number"]
-    return f"{before.strip()} {noun.rsplit(maxsplit=1)[-1] if match['such'] and before.count(' ') > 1 else noun}"
+    before = (match["such"] or match["row"] or match["number"]).strip()
+    qualities = set(before.split()[1:]) - ORDINALS.keys() - {"very", "many", "middle"}
+    return f"{before} {noun.split()[-1] if qualities else noun}"
 
 
 _ONES = frozenset(("one", "ones", "it", "thing"))

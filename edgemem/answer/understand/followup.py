@@ -115,7 +115,9 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
         return before
     near = _shown(before, of_it=True)
     beside = before.relation and before.anchors
-    if beside and near and (after := _AFTER_THAT.fullmatch(parsed.text.rstrip(" ?!."))):  # "what came after the dog? and after that?"
+    if beside and (after := _AFTER_THAT.fullmatch(parsed.text.rstrip(" ?!."))):  # "what came after the dog? and after that?"
+        if near is None:
+            return parsed
         relation = cast("Relation", after[1])
         return msgspec.structs.replace(
             before, text=parsed.text, relation=relation, anchors=its_names(before)[:1], anchor=near, clause=after[0], answered=None
