@@ -97,7 +97,7 @@ def _named(match: re.Match[str], noun: str) -> str:
     """Such as "the last red box"; with another quality than the box before had it is "the small box"."""
     before = (match["such"] or match["row"] or match["number"]).strip()
     qualities = set(before.split()[1:]) - ORDINALS.keys() - {"very", "many", "middle"}
-    return f"{before} {noun.split()[-1] if qualities else noun}"
+    return f"{before} {noun.rsplit(maxsplit=1)[-1] if qualities else noun}"
 
 
 _ONES = frozenset(("one", "ones", "it", "thing"))
