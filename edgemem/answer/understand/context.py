@@ -11,12 +11,12 @@ from typing import cast
 
 from edgemem.answer.understand.asking import mentioned, without_greeting
 from edgemem.answer.understand.parts import tokens_of
-from edgemem.answer.understand.record import Parsed, Relation
+from edgemem.answer.understand.record import Answered, Parsed, Relation
 from edgemem.answer.understand.relations import take_ordinal
 from edgemem.answer.understand.timeref import take_time
 from edgemem.answer.understand.wordings import ORDINALS, pattern, patterns
 from edgemem.answer.understand.words import singular, words
-from edgemem.records import Record
+from edgemem.records import US, Record
 
 
 class Reference(Record, frozen=True):
@@ -29,6 +29,9 @@ class Reference(Record, frozen=True):
 def in_full(plain: str, before: Parsed) -> tuple[str, Reference | None]:
     """A question in normal form behind the one before and its answer, and what it refers to in that."""
     text = pattern("CORRECTED").sub("what about ", _without_lead(_without_reaction(plain).rstrip(" ?!.")))
+    text = pattern("ALSO").sub("", text)
+    if re.search(r"[.?] ", text):  # "there was a notice too. What was on that one?"
+        return f"{text}?", None
     text, its = _take_reference(text)
     text = _with_nouns(text, before)
     if its is None and (names := its_names(before)):
@@ -65,7 +68,7 @@ def _without_lead(text: str) -> str:
 
 def _take_reference(text: str) -> tuple[str, Reference | None]:
     """Without what refers to the answer, where that is not all that is asked."""
-    for name, form in patterns("REFERS"):
+    for name, form in () if pattern("EITHER_SIDE").search(text) else patterns("REFERS"):
         match = form.search(text)
         rest = f"{text[: match.start()]} {text[match.end() :]}" if match else ""
         particle = (
@@ -117,6 +120,16 @@ def _things(before: Parsed) -> tuple[str, ...]:
 
 
 def _two(before: Parsed) -> tuple[str, ...]:
-    """What "between them" may mean."""
-    named = before.answered.names if before.answered else ()
-    return named[:2] if len(named) > 1 else tuple(dict.fromkeys((*before.things, *before.choices, *before.anchors)))[:2]
+    """What "between them" may mean: two things, or one that the answer told of several times."""
+    answered = before.answered or Answered()
+    if len(answered.names) > 1:
+        return answered.names[:2]
+    two = tuple(dict.fromkeys((*before.things, *before.choices, *before.anchors)))[:2]
+    times = [one.t0_us for one in answered.evidence if one.channel == "frame"]
+    if len(two) == 1 and times and max(times) - min(times) > _APART_US:
+        return f"first {_noun(before)}", f"last {_noun(before)}"
+    return two
+
+
+_APART_US = 30 * US
+"""Pictures further apart show a thing another time, as in `say.base.SAME_TRACK_US`."""
