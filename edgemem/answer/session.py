@@ -12,7 +12,7 @@ import msgspec
 
 from edgemem.answer.retrieve import distinct
 from edgemem.answer.tools import Action, Refused, Reply, Result
-from edgemem.answer.understand import Parsed, followup, understand
+from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.record import Answered
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.config import QuestionCaps
@@ -88,8 +88,8 @@ class Session:
         def read() -> tuple[Parsed, TimeSpan]:
             turns = (*self.before, Turn(question=self.question.text))
             parsed, span = self.reads(text, turns) if self.reads else (understand(text, self.parsed), self.span)
-            own, parsed = parsed.time, followup.resolved(parsed, self.parsed)
-            return parsed, span if parsed.time == own else self.span
+            same = parsed.time is None and parsed.verb in {"", "be"}  # "which doctor was there on Monday, and what room"
+            return (msgspec.structs.replace(parsed, time=self.parsed.time), self.span) if same else (parsed, span)
 
         return dataclasses.replace(self, question=msgspec.structs.replace(self.question, text=text), understood=read)
 

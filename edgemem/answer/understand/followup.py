@@ -43,7 +43,7 @@ def points_back(parsed: Parsed) -> bool:
 def leans(parsed: Parsed) -> bool:
     """Behind another question: it names no thing and calls one "it", or only asks when, where, how often or how long."""
     anchors = () if parsed.kind in {"yes_no", "order"} else parsed.anchors  # "was that before the film"
-    named = (*parsed.things, *parsed.choices, *anchors, parsed.quote, parsed.place)
+    named = (*parsed.things, *parsed.choices, *anchors, parsed.quote)
     if parsed.about or any(one not in PRONOUNS | {"", "there"} for one in named) or (parsed.person and parsed.person not in PRONOUNS):
         return False
     alone = parsed.kind in {"when", "where", "how_many", "how_long"} and names_nothing(parsed, parsed.words) and not parsed.time
@@ -148,7 +148,8 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     return msgspec.structs.replace(
         parsed, kind=before.kind if bare else parsed.kind, things=() if rows else kept, anchors=anchors,
         ordinal=parsed.ordinal or place or (2 * back if near is None else 0), near=near, step=back if near else 0,
-        place=parsed.place or before.place, predicate=parsed.predicate or compared, time=_time(parsed, before),
+        place=parsed.place or before.place, person=before.person if parsed.person in {"", *PRONOUNS} else parsed.person,
+        predicate=parsed.predicate or compared, time=_time(parsed, before),
         form=before.form or parsed.form if bare else parsed.form or before.form * again,
         words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if word not in replaced)))), follows=False,
     )  # fmt: skip
@@ -164,22 +165,3 @@ def _time(parsed: Parsed, before: Parsed) -> TimeRef | None:
     if of_day and before.time and not of_day.day:
         return msgspec.structs.replace(of_day, day=before.time.day)
     return time or before.time
-
-
-def resolved(parsed: Parsed, before: Parsed) -> Parsed:
-    """A second question of a text with what "it" or "he" is in the first: "where is the mug? did I leave it here?"; `follows` where that
-    says nothing. What is asked without a deed of its own is of the same time: "which doctor was there on Monday, and what room".
-    """
-    parsed = msgspec.structs.replace(parsed, time=parsed.time or (before.time if parsed.verb in {"", "be"} else None))
-    of_it = _asks_of_it(parsed)
-    named = (parsed.things and not of_it) or parsed.anchors or parsed.choices or parsed.quote
-    if named or parsed.person or not re.search(r"\b(?:it|its|they|them|he|she|him|her|that|this|those|these)\b", parsed.text):
-        return parsed
-    two = tuple(dict.fromkeys((*before.things, *before.anchors, *before.choices)))[:2]
-    if len(two) == 2 and re.search(r"\bbetween (?:them|these|those)\b", parsed.text):  # "and how long was it between them"
-        return msgspec.structs.replace(parsed, relation="between", anchors=two, clause=f"between {two[0]} and {two[1]}", place="")
-    things, person = before.things or before.anchors[:1], before.person
-    own = (*parsed.words, *(word for one in things for word in one.split())) if of_it else parsed.words
-    return msgspec.structs.replace(
-        parsed, things=(*parsed.things, *things), words=own, person=person, follows=not (parsed.things or things or person)
-    )
