@@ -148,7 +148,7 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     return msgspec.structs.replace(
         parsed, kind=before.kind if bare else parsed.kind, things=() if rows else kept, anchors=anchors,
         ordinal=parsed.ordinal or place or (2 * back if near is None else 0), near=near, step=back if near else 0,
-        place=parsed.place or before.place, person=before.person if parsed.person in {"", *PRONOUNS} else parsed.person,
+        place=parsed.place or before.place, person=before.person if parsed.person in PRONOUNS else parsed.person,
         predicate=parsed.predicate or compared, time=_time(parsed, before),
         form=before.form or parsed.form if bare else parsed.form or before.form * again,
         words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if word not in replaced)))), follows=False,
