@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from edgemem.answer.tools import Action, Refused, Reply, Result, Scene
+from edgemem.answer.retrieve import distinct
+from edgemem.answer.tools import Action, Refused, Reply, Result
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.record import Answered
 from edgemem.answer.understand.timespan import TimeSpan
@@ -113,14 +114,8 @@ class Session:
         return (*self.parsed.notes, *self.span.notes) if "_read" in self.__dict__ else ()
 
     def evidence(self) -> dict[str, Evidence]:
-        """Everything that came up so far, by id, a search before an inspection; of several searches of one channel as the surest has it."""
-        known: dict[str, Evidence] = {}
-        for result in sorted((step.result for step in self.steps), key=lambda result: isinstance(result, Scene)):
-            for one in result.evidence:
-                first = known.setdefault(one.id, one)
-                if one.channel == first.channel and one.score > first.score and not isinstance(result, Scene):
-                    known[one.id] = one
-        return known
+        """Everything that came up so far, by id. What came up again stands as it was first: a search comes before an inspection."""
+        return {one.id: one for one in distinct(one for step in self.steps for one in step.result.evidence)}
 
 
 _ID_DIGITS = 18

@@ -204,7 +204,7 @@ def test_a_question_is_read_with_what_it_leaves_out(asked: str, before: Parsed, 
 def test_what_lies_where_to_the_answer(asked: str, relation: str, anchor: str) -> None:
     parsed = understand(asked, behind("which bird did I see?", "owl"))
     assert (parsed.relation, parsed.anchors[:1]) == (relation, (anchor,) if anchor else ())
-    assert (parsed.anchor is not None) == (anchor == "owl")
+    assert (parsed.anchor is not None, parsed.follows) == (anchor == "owl", False)
 
 
 def test_what_is_compared_with_itself_is_not_answered(walk: Path, kit: AnswerKit) -> None:
