@@ -226,7 +226,7 @@ def _unweighed(s: Session, pool: Pool) -> Steps[tuple[Reply | None, Pool]]:
     if place is None or place.missing is not None:
         return told, pool
     there = Query(text="", from_us=place.window[0], to_us=place.window[1])
-    left = tuple(one for one in pool.candidates if there.holds(one.t0_us) and not statements.is_anchor(p, one))
+    left = tuple(one for one in pool.candidates if there.holds(one.t0_us) and not order.is_anchor(p, one))
     counted = p.kind == "how_many"
     near_by = statements.signs(s, pool, place.window) if counted else (yield from order.next_words(s, place))
     return near_by, msgspec.structs.replace(pool, candidates=left)

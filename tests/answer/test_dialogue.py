@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from edgemem.answer.planner import AnswerKit, ask
-from edgemem.answer.session import turns_before
+from edgemem.answer.session import Turn, turns_before
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.followup import now_about
 from edgemem.answer.understand.record import Answered
 from edgemem.records import US, Answer, Evidence, Question
-from edgemem.remember.entries import NewDocument
+from edgemem.remember.entries import NewDocument, NewSession, NewStep
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from edgemem.serve.trace import log_of
@@ -120,6 +120,20 @@ def test_a_question_that_goes_on_about_none_begins_a_conversation(walk: Path, ki
     with View.open(walk) as view:
         assert [turn.question for turn in turns_before(view, "last")] == ["When did I see the mug?", "and the rocket?"]
         assert [turn.question for turn in turns_before(view, "2")] == ["When did I see the drum?", "and the cat?"]
+
+
+@pytest.mark.parametrize(("action", "result"), [("no JSON", "{}"), ('{"action":"answer","text":"x"}', '{"evidence":[{"id":1}]}')])
+def test_a_step_that_cannot_be_read_leaves_the_words(walk: Path, action: str, result: str) -> None:
+    with Store.open(walk) as store, store.transaction() as tx:
+        step = NewStep(actor="local", action_json=action, result_json=result, ms=0.0)
+        tx.add_session(
+            NewSession(
+                question="When did I see the drum?", recipe="default", planner="local", asked_us=START_US + 500 * US, as_of_us=START_US + 500 * US,
+                status="answered", answer="At noon.", confidence=0.9, steps=(step,),
+            )
+        )  # fmt: skip
+    with View.open(walk) as view:
+        assert turns_before(view, "last") == (Turn(question="When did I see the drum?", answered=Answered(text="At noon.")),)
 
 
 def test_what_was_told_earlier_is_not_it(walk: Path, kit: AnswerKit) -> None:

@@ -17,7 +17,7 @@ from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed, followup, relations, timeref, timespan
 from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, SAYING, VERBS, WRITING
 from edgemem.answer.understand.wordings import pattern
-from edgemem.answer.understand.words import content_words, singular, words
+from edgemem.answer.understand.words import content_words, similar_texts, singular, words
 from edgemem.answer.weigh import is_likely, is_seen, is_shown, is_there, shown, stated
 from edgemem.records import AFTER_END_US, US, Evidence, Record
 
@@ -73,6 +73,14 @@ def _appearance(s: Session, phrase: str, told: Evidence) -> Steps[tuple[Lead, Ep
 
 
 NOT_SEEN = Lead(phrase="")
+
+
+def is_anchor(p: Parsed, one: Candidate) -> bool:
+    """The words that the relation refers to, and the same sign in another picture."""
+    if p.anchor is None or one.channel != p.anchor.channel:
+        return False
+    same = one.channel == "text" and similar_texts(one.text, p.anchor.text) >= statements.ALIKE
+    return same or any(proof.id == p.anchor.id for proof in one.evidence)
 
 
 def distance_us(s: Session) -> int:
@@ -300,7 +308,7 @@ def next_words(s: Session, place: Place) -> Steps[Reply | None]:
     low, high = place.window
     near = (max(0, (low or 0) - scenes.SCENE_US), high + scenes.SCENE_US) if p.relation == "while" else place.window
     pool = yield from base.gather((), near, p.question, p.words)
-    others = (one for one in pool.candidates if not statements.is_anchor(p, one))
+    others = (one for one in pool.candidates if not is_anchor(p, one))
     mine = [one for one in others if (one.channel == "speech") == said and (said or statements.is_text(one.text))]
     best = (max if p.relation == "before" else min)(mine, key=lambda one: one.t0_us, default=None)
     whether = p.kind == "yes_no"

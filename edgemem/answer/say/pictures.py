@@ -59,10 +59,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     lead = msgspec.structs.replace(lead, phrase=_without(lead.phrase, qualities))
     tracks, elsewhere = there or tracks, () if there or often else (p.place,)
     longest = _longest(p, tracks)
-    there_before = base.at_near(p, tracks)
-    at_time = longest or (there_before if p.step or not p.ordinal else None)
-    if at_time is None and not p.step:
-        at_time = base.pick(tracks, p.ordinal or next_ or -(p.kind == "where"))  # where it was last seen is where it still is
+    at_time = longest or _meant(p, tracks, next_)
     if at_time is None:
         text = f"I saw {the(lead.phrase)} only {times(len(tracks))}."
         return base.abstain(text, confidence=min(0.25, shown(p, lead)), evidence=base.cite(tracks))
@@ -89,6 +86,14 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     sure *= (SHARES["how_long"] if longest else 1.0) / (1 + len(by) + len(elsewhere))
     sure *= at_time.score / base.best_score(lead) if p.kind in base.OF_A_KIND else 1.0  # another of its kind than the best one
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *done, *by, *qualities))
+
+
+def _meant(p: Parsed, tracks: Sequence[Episode], next_: int) -> Episode | None:
+    """The appearance that the answer before told of, or so many steps from it, else the one with the place in the row that is asked for."""
+    near = base.at_near(p, tracks)
+    if p.step or (near is not None and not p.ordinal):
+        return near
+    return base.pick(tracks, p.ordinal or next_ or -(p.kind == "where"))  # where it was last seen is where it still is
 
 
 def whether_nth(s: Session, lead: Lead) -> Reply | None:

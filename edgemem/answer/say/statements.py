@@ -75,7 +75,7 @@ _AS_LIKELY = 0.85
 """A second thing that was said is told as well where it is at least this share as likely."""
 _COUNTED = 0.5
 """Share of the confidence in words that their number deserves; chosen, not fitted."""
-_ALIKE = 0.6
+ALIKE = 0.6
 """Words that are less alike say something else."""
 
 
@@ -127,9 +127,7 @@ def versions(p: Parsed, found: Ranked) -> Ranked:
     asked = (word for word in numbered(" ".join(p.words)) if not word.isdigit() or word in naming)
     own = [word for word in asked if best_word(word, line_of(best.text))]
     mine = (pair for pair in found if pair[1].channel == best.channel and all(best_word(word, line_of(pair[1].text)) for word in own))
-    same = [
-        pair for pair in mine if similar_texts(pair[1].text, best.text) >= _ALIKE or (pair[0] >= _AS_LIKELY * sure and is_likely(*pair))
-    ]
+    same = [pair for pair in mine if similar_texts(pair[1].text, best.text) >= ALIKE or (pair[0] >= _AS_LIKELY * sure and is_likely(*pair))]
     return sorted(same, key=lambda pair: pair[1].t0_us)
 
 
@@ -220,7 +218,7 @@ def signs(s: Session, pool: Pool, window: Window | None = None) -> Reply | None:
     read = [one for one in pool.candidates if one.channel == "text" and now.holds(one.t0_us)]
     read = [one for one in read if (any(map(str.isdigit, one.text)) if figures else is_text(one.text))]
     read.sort(key=lambda one: one.t0_us)
-    kept = [one for i, one in enumerate(read) if all(similar_texts(one.text, other.text) < _ALIKE for other in read[:i])]
+    kept = [one for i, one in enumerate(read) if all(similar_texts(one.text, other.text) < ALIKE for other in read[:i])]
     some = kept[ordinal - 1 if ordinal > 0 else ordinal :][:1] if ordinal else kept
     if not some:
         return None
@@ -260,14 +258,6 @@ _HALF = 0.5
 """Share of a question's words from which on words may be what it is about."""
 
 
-def is_anchor(p: Parsed, one: Candidate) -> bool:
-    """The words that the relation refers to, and the same sign in another picture."""
-    if p.anchor is None or one.channel != p.anchor.channel:
-        return False
-    same = one.channel == "text" and similar_texts(one.text, p.anchor.text) >= _ALIKE
-    return same or any(proof.id == p.anchor.id for proof in one.evidence)
-
-
 def is_text(text: str) -> bool:
     """One of its words is a word: not the print on a circuit board ("C68 R40")."""
     return len(squeeze(text)) > _SHORTEST and legible(text) > 0
@@ -281,7 +271,7 @@ def tell(s: Session, best: Ranked, others: tuple[str, ...] = ()) -> Reply:
         return answered(text, min(share * heard_right(two) for share, two in every), tuple(two.evidence[0].id for _, two in every))
     asked = _asked(s)
     then = [pair for pair in best[1:] if asked.holds(pair[1].t0_us) or not asked.holds(one.t0_us)]
-    also = [two for share, two in then if share >= _AS_LIKELY * sure and similar_texts(one.text, two.text) < _ALIKE][:1]
+    also = [two for share, two in then if share >= _AS_LIKELY * sure and similar_texts(one.text, two.text) < ALIKE][:1]
     clear = heard_right(one) * (_UNHEARD if is_unheard(s.parsed, one) else 1.0)
     text = _statement(s, one) + "".join(f" It may also be this: {_statement(s, two)}" for two in also)
     text += "" if clear >= _CLEAR else " I did not hear it clearly."

@@ -47,13 +47,6 @@ def without_lead(body: str) -> str:
     return body or "what did i see"
 
 
-def is_courtesy(text: str) -> bool:
-    """Nothing else is said than "thanks", "never mind" and the like, one after the other."""
-    while text and (match := pattern("COURTEOUS").match(text)):
-        text = text[match.end() :]
-    return not text
-
-
 def main_clause(body: str) -> tuple[str, str]:
     """What stands before the question itself ("the mug, where is it"), and the question, both without why it is asked."""
     said = [part.strip() for part in pattern("APART").split(_without_cut(body)) if re.search(r"\w", part)] or [body]

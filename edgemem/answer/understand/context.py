@@ -71,10 +71,8 @@ def _take_reference(text: str) -> tuple[str, Reference | None]:
     for name, form in () if pattern("EITHER_SIDE").search(text) else patterns("REFERS"):
         match = form.search(text)
         rest = f"{text[: match.start()]} {text[match.end() :]}" if match else ""
-        particle = (
-            match and match[0].endswith("then") and (take_time(rest)[0] or not pattern("WAS").search(rest))
-        )  # "what date is that then"
-        if match and set(tokens_of(rest)) - _JOINTS and not particle:
+        particle = match and match[0].endswith("then") and (take_time(rest)[0] or not pattern("WAS").search(rest))
+        if match and set(tokens_of(rest)) - _JOINTS and not particle:  # not "what date is that then"
             return " ".join(rest.split()), Reference(relation=cast("Relation", name), said=match[0].strip())
     return text, None
 

@@ -12,15 +12,7 @@ from typing import cast
 import msgspec
 
 from edgemem.answer.understand import lexicon
-from edgemem.answer.understand.asking import (
-    is_courtesy,
-    main_clause,
-    second_question,
-    story_of,
-    two_questions,
-    without_greeting,
-    without_lead,
-)
+from edgemem.answer.understand.asking import main_clause, second_question, story_of, two_questions, without_greeting, without_lead
 from edgemem.answer.understand.context import in_full
 from edgemem.answer.understand.followup import followed, goes_on, leans, points_back, related
 from edgemem.answer.understand.forms import form_of
@@ -99,9 +91,16 @@ def _addressed(plain: str, body: str, before: Parsed | None) -> Parsed | None:
             return Parsed(kind="other", text=plain, about=cast("About", about), time=time, follows=about == "told")
     begins = _begins(plain)
     asks = any(pattern(name).search(plain) for name in ("EMBEDDED", "INVERTED", "WANTED")) or "?" in plain
-    said = is_courtesy(next(begins)) or (not asks and any(map(is_courtesy, begins)))
+    said = _is_courtesy(next(begins)) or (not asks and any(map(_is_courtesy, begins)))
     empty = set(tokens_of(plain)) <= _EMPTY and not (pattern("ASKING").match(body) or goes_on(plain) or take_time(plain)[0])
     return Parsed(kind="other", text=plain, about="nothing") if said or empty else None
+
+
+def _is_courtesy(text: str) -> bool:
+    """Nothing else is said than "thanks", "never mind" and the like, one after the other."""
+    while text and (match := pattern("COURTEOUS").match(text)):
+        text = text[match.end() :]
+    return not text
 
 
 def _begins(text: str) -> Iterator[str]:
