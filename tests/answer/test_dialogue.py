@@ -128,7 +128,7 @@ def test_a_step_that_cannot_be_read_leaves_the_words(walk: Path, action: str, re
         step = NewStep(actor="local", action_json=action, result_json=result, ms=0.0)
         tx.add_session(
             NewSession(
-                question="When did I see the drum?", recipe="default", planner="local", asked_us=START_US + 500 * US, as_of_us=START_US + 500 * US,
+                question="When did I see the drum?", recipe="default", planner="local", asked_us=START_US, as_of_us=START_US,
                 status="answered", answer="At noon.", confidence=0.9, steps=(step,),
             )
         )  # fmt: skip
