@@ -1,7 +1,6 @@
 """What a word is by where it stands: the parts of a clause, and how well they fill the slots of labelled questions."""
 
 import importlib.util
-import json
 from pathlib import Path
 from types import ModuleType
 
@@ -134,84 +133,24 @@ def parsing() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(
-    ("lot", "least"),
-    [
-        (
-            "a",
-            {
-                "kind": 98.8,
-                "things": 91.9,
-                "person": 98.8,
-                "place": 95.3,
-                "time": 98.8,
-                "predicate": 96.5,
-                "negated": 100.0,
-                "channel_hint": 98.8,
-                "every slot": 86.0,
-            },
-        ),
-        (
-            "b",
-            {
-                "kind": 98.8,
-                "things": 94.1,
-                "person": 100.0,
-                "place": 98.8,
-                "time": 100.0,
-                "predicate": 95.3,
-                "negated": 100.0,
-                "channel_hint": 100.0,
-                "every slot": 90.6,
-            },
-        ),
-        (
-            "c",
-            {
-                "kind": 98.8,
-                "things": 92.9,
-                "person": 98.8,
-                "place": 95.3,
-                "time": 97.6,
-                "predicate": 95.3,
-                "negated": 100.0,
-                "channel_hint": 98.8,
-                "every slot": 84.7,
-            },
-        ),
-        (
-            "d",
-            {
-                "kind": 99.2,
-                "things": 94.5,
-                "person": 99.2,
-                "place": 98.4,
-                "time": 98.4,
-                "predicate": 97.7,
-                "negated": 100.0,
-                "channel_hint": 99.2,
-                "every slot": 91.4,
-            },
-        ),
-        (
-            "f",
-            {
-                "kind": 99.2,
-                "things": 87.5,
-                "person": 98.3,
-                "place": 98.3,
-                "time": 99.2,
-                "predicate": 85.8,
-                "negated": 100.0,
-                "channel_hint": 98.3,
-                "every slot": 78.3,
-            },
-        ),
-    ],
-)
-def test_labelled_questions_are_read_no_worse(parsing: ModuleType, lot: str, least: dict[str, float]) -> None:
-    table = parsing.measure(json.loads((EVAL / "parse_set" / f"lot_{lot}.json").read_text()))
-    assert {slot: share for slot, share in table.items() if share < least.get(slot, 0) - 0.05} == {}
+# Shares in per cent of kind, things, person, place, time, predicate, negation, channel and every slot, by labels of several hands.
+LABELLED = [
+    ("lot_a.json", "98.84 93.02 98.84 96.51 98.84 98.84 100.00 98.84 87.21"),
+    ("lot_b.json", "98.82 95.29 100.00 98.82 100.00 95.29 100.00 100.00 91.76"),
+    ("lot_c.json", "98.82 95.29 98.82 95.29 98.82 95.29 100.00 98.82 87.06"),
+    ("lot_d.json", "99.22 95.31 99.22 98.44 98.44 98.44 100.00 99.22 92.97"),
+    ("lot_f.json", "100.00 89.17 98.33 98.33 99.17 86.67 100.00 98.33 79.17"),
+    ("lot_i.json", "92.00 78.00 94.00 90.00 95.00 72.00 100.00 95.00 52.00"),
+    ("lot_k.json", "94.00 69.00 94.00 90.00 91.00 77.00 99.00 95.00 50.00"),
+    ("hands_read.tsv", "84.34 54.39 82.25 81.91 86.05 67.18 98.77 89.91 29.05"),
+]
+
+
+@pytest.mark.parametrize(("file", "least"), LABELLED)
+def test_labelled_questions_are_read_no_worse(parsing: ModuleType, file: str, least: str) -> None:
+    table = parsing.measure(parsing.labelled(EVAL / "parse_set" / file))
+    wanted = dict(zip((*parsing.SLOTS, "every slot"), map(float, least.split()), strict=True))
+    assert {slot: table[slot] for slot in wanted if table[slot] < wanted[slot] - 0.01} == {}  # one question of 4,400 is 0.02
 
 
 @pytest.mark.parametrize(
