@@ -88,7 +88,7 @@ class _Reader:
             or (word == "other" and before in {"the", "my", "our"} and following != "way" and self._is_plain(i + 1))
             or (word == "till" and before in DETERMINERS)
             or (word in lexicon.COMPOUNDED and self._is_plain(i + 1) and (_is_compound((word, following), 1) or self._begins_name(i)))
-            or (word in {"bit", "bits"} and inside and _is_compound((before, word), 1))
+            or (word in {"bit", "bits"} and inside and _is_compound((before, "bit"), 1))
             or (word in lexicon.MEDIA and self._tokens[0] == "you")
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
             or (word in {"like", "sort", "type", "view", "stream"} and self._needs == "base" and self._subject)
@@ -338,7 +338,7 @@ class _Reader:
         sure = [k for k in fitting if not (k and _is_compound(run, k))]  # "did the tape measure turn up", but "did the bus stop"
         fitting = sure or [k for k in fitting if not (k and run[k] == "saw" and self._det)]  # "where was the hand saw"
         if self._needs == "state":
-            fitting = self._states(run, end, fitting)
+            fitting = self._states(run, end, sure)
         if not fitting:
             return self._second_verb(run, end)
         sure = fitting if self._needs == "finite" else [k for k in fitting if run[k] not in lexicon.AMBIGUOUS]
