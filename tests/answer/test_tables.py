@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from edgemem.answer.understand import Parsed, understand
+from edgemem.answer.understand.record import Answered
 from edgemem.answer.understand.timeref import Clock, take_time
+from edgemem.records import US, Evidence
 
 TABLES = Path(__file__).parent / "tables"
 UNTOLD = frozenset(("text", "core", "words", "asked", "notes", "answered", "near", "anchor"))
@@ -31,6 +34,14 @@ def told(parsed: Parsed) -> str:
 @pytest.mark.parametrize(("asked", "meant"), rows("questions"))
 def test_every_slot_of_a_question(asked: str, meant: str) -> None:
     assert told(understand(asked)) == meant
+
+
+@pytest.mark.parametrize(("asked", "meant"), rows("followups"))
+def test_every_slot_of_a_question_that_goes_on(asked: str, meant: str) -> None:
+    first, then = asked.split(" >> ")
+    proof = Evidence(id="m1", channel="frame", stream="walk", t0_us=US, t1_us=US, offset_us=US, score=0.5, text="")
+    parsed = understand(then, msgspec.structs.replace(understand(first), answered=Answered(evidence=(proof,))))
+    assert " | ".join([told(parsed), *(name for name in ("near", "anchor") if getattr(parsed, name) is proof)]) == meant
 
 
 def clock(one: Clock) -> str:

@@ -89,7 +89,7 @@ def _with_nouns(text: str, before: Parsed) -> str:
     which = f"which {singular(before.things[0])} " if listed else "which time "  # of several things, or of one thing several times
     text = pattern("THE_OTHER_ONE").sub(lambda match: f"{match[1]} {noun}", text)
     if not mentioned(pattern("THE_ONE").sub(" ", pattern("AT_ONCE").sub(" ", text))):
-        text = pattern("OF_THEM").sub(which, text)
+        text = pattern("OF_THEM").sub(which, f"and {text}" if pattern("THE_ONE").fullmatch(text) else text)
         text = pattern("THE_ONE").sub(lambda match: _named(match, noun), text)
     return pattern("NTH_AND_NTH").sub(lambda match: f"between the {match[1] or 'first'} {noun} and the {match[2] or 'second'} {noun}", text)
 

@@ -13,6 +13,7 @@ from edgemem.answer.understand.context import Reference, its_names
 from edgemem.answer.understand.lexicon import ATTRIBUTES, PRONOUNS, SAYING, SEEING, VERBS
 from edgemem.answer.understand.phrases import content
 from edgemem.answer.understand.record import Answered, Parsed, Relation
+from edgemem.answer.understand.relations import place_in_row
 from edgemem.answer.understand.timeref import TimeRef
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.infer.phrase import COLOUR_WORDS
@@ -61,7 +62,7 @@ def names_nothing(parsed: Parsed, words: Sequence[str]) -> bool:
     said = (*parsed.things, *parsed.choices, *parsed.anchors, parsed.place, parsed.person, parsed.quote)
     named = any(one not in PRONOUNS | ATTRIBUTES | {"", "there"} for one in said) or parsed.time or parsed.relation == "while"
     own = SAYING if pattern("CLEFT").search(parsed.text) else SAYING | SEEING | _HEARING
-    return not named and all(word in ATTRIBUTES or VERBS.get(word) in own for word in words)
+    return not named and all(word in ATTRIBUTES | {"long"} or VERBS.get(word) in own for word in words)
 
 
 def now_about(parsed: Parsed, answered: Answered, before: Parsed | None) -> Parsed:
@@ -133,7 +134,8 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     things = tuple(thing for thing in parsed.things if not (set(thing.split()) <= of_it or thing in PRONOUNS))
     attributes = [word for thing in parsed.things if thing not in things for word in thing.split()]
     colour = " ".join(word for word in attributes if word in COLOUR_WORDS)
-    place = next((ORDINALS[word] for word in attributes if word in ORDINALS), 0)
+    kind = before.kind if bare else parsed.kind
+    place = next((ORDINALS[word] for word in attributes if word in ORDINALS), 0) or (place_in_row(parsed.text, kind) if things else 0)
     steps = step is not None and parsed.kind not in {"yes_no", "order"} and not _NEXT_DAY.search(parsed.text)
     back = 0 if step is None or not steps else -1 if re.search("before|earlier", step[0]) else 1
     compared = step[0] if step and parsed.kind == "yes_no" and not parsed.anchors else ""  # "was that earlier?"
@@ -141,16 +143,17 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     its = before.things if _asks_of_it(parsed) else ()
     several = re.search(r"\b(?:they|them|those|these|their)\b", parsed.text)
     kept = (*things, *its) or tuple(f"{colour} {thing}".strip() for thing in its_names(before)[: None if several else 1])
+    person = before.person if parsed.person in PRONOUNS or not (parsed.person or kept) else parsed.person
     rows = any(one in ORDINALS for one in parsed.anchors)  # "how long between the first and the second"
     anchors = tuple(f"{one} {kept[0]}" if one in ORDINALS and kept else one for one in parsed.anchors)
-    again = parsed.kind in {"what", "which"} and not things  # "what was it yesterday", of a price
+    again = parsed.kind in {"what", "which"} and not (things or parsed.verb)  # "what was it yesterday", of a price
     replaced = () if its or not things else {word for thing in before.things for word in thing.split()}
     return msgspec.structs.replace(
-        parsed, kind=before.kind if bare else parsed.kind, things=() if rows else kept, anchors=anchors,
+        parsed, kind=kind, things=() if rows else kept, anchors=anchors,
         ordinal=parsed.ordinal or place or (2 * back if near is None else 0), near=near, step=back if near else 0,
-        place=parsed.place or before.place, person=before.person if parsed.person in PRONOUNS else parsed.person,
+        place=parsed.place or before.place, person=person,
         predicate=parsed.predicate or compared, time=_time(parsed, before),
-        form=before.form or parsed.form if bare else parsed.form or before.form * again,
+        form=before.form if bare else parsed.form or before.form * again,
         words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if word not in replaced)))), follows=False,
     )  # fmt: skip
 
