@@ -47,7 +47,7 @@ def seen_at_once(looks: Sequence[Look]) -> list[SeenName]:
                 best[o.kind, o.name] = o
         total.update({(o.kind, o.name) for o in observations})
         most |= Counter((o.kind, o.name) for o in observations if o.kind != "object" or o.score >= COUNTED_SCORE)
-    ranked = sorted(best, key=lambda key: -best[key].score * (1 + total[key] / max(1, len(looks))))
+    ranked = sorted(best, key=lambda key: -best[key].score * (1 + total[key] / len(looks)))
     return [SeenName(kind=k, name=n, score=best[k, n].score, count=max(1, most[k, n]), colour=best[k, n].colour) for k, n in ranked]
 
 

@@ -114,6 +114,7 @@ def test_words_that_all_options_have_tell_nothing_apart() -> None:
     assert told.option == 1
     assert of_options.fits(s, levels, ["level pillar"]) == [[0.0], [0.0], [0.0]]
     assert of_options.fits(session(("a cat", "cats"), kind="which"), ("a cat", "a cat"), ["cat"]) == [[1.0], [1.0]], "all that they are"
+    assert of_options.fits(s, ["the red car"], ["red", "car"]) == [[1.0, 0.0]], "one alone is told by what the question does not say"
 
 
 def test_a_name_that_was_misheard_is_that_which_it_is_most_like() -> None:
@@ -148,6 +149,8 @@ def test_what_words_do_not_hold_is_chosen_where_that_is_asked() -> None:
     reply = chosen(("honey", "flour", "candles", "sugar"), nothing, shopping, **asked)
     assert (reply.option, reply.text[:11]) == (3, "sugar: Some")
     assert chosen(("honey", "flour", "soap", "sugar"), nothing, shopping, **asked).option is None, "two of them are not told"
+    shop = [*shopping[:1], (0.4, heard("Honey, flour, candles and sugar are in the shop."))]
+    assert chosen(("honey", "flour", "candles", "sugar"), nothing, shop, **asked).option == 3, "3 x (.5 + .8) > 4 x (.5 + .4)"
     for text in (
         "which of these did i see on Sunday but not on Monday",
         "which did i not only see but hear",
@@ -215,6 +218,8 @@ def test_options_that_tell_what_was_said_are_found_in_those_words() -> None:
     assert chosen(options, brings, **asked).option == 1
     assert chosen(options, brings, **{**asked, "relation": "after"}).option == 0
     assert chosen(("the film", "the car"), brings, **asked).option is None, "a name that was said is no sight of the thing"
+    assert chosen(("the film tonight", "the car"), brings, **asked).option is None, "nor is one of two words"
+    assert chosen(("we watch the film tonight", "the car"), brings, **asked).option == 0, "three words are more than a name"
     assert chosen(("the film", "the car"), brings, **asked, hint="said").option == 0, "unless words are asked for"
     assert chosen(("the film", "the car"), brings, **asked, hint="read").option is None, "of signs nothing was said"
     seen = by_name(lead(episode(60), phrase="film", confidence=0.9), lead(episode(70), phrase="car"))
@@ -268,6 +273,7 @@ def test_an_option_that_is_a_place_in_time_is_where_the_thing_was() -> None:
     late = Pool(leads=(lead(episode(61), phrase="owl"),))
     assert run(choose.choose(s, late, (), free(base.abstain("nothing")), unasked), by_name(camel, drum))[0].option == 2
     assert run(choose.choose(s, pool, (), free(base.abstain("nothing")), unasked), by_name())[0].status == "abstained"
+    assert of_options.places_of(("the cat after the dog", "while it rained", "after that", "Before the cat.", "")) == [("before", ("cat",))]
 
 
 def test_a_time_is_that_at_which_the_thing_was_surely_seen() -> None:
@@ -370,6 +376,7 @@ def test_of_claims_the_one_that_holds_is_chosen_and_of_false_ones_that_which_doe
         reply = run(choose.choose(s, Pool(), (), free(base.abstain("")), asked), nothing)[0]
         assert (reply.option, reply.confidence) == (right, pytest.approx(sure)), text
         assert reply.text.startswith(options[right])
+    assert chosen(("cats were there.",), kind="which", text="which statement is true").status == "abstained", "one claim is no choice"
     unknown = session(("dogs were there.", "dogs ran."), kind="which", text="which claim is true")
     assert run(choose.choose(unknown, Pool(), (), free(base.abstain("")), asked), nothing)[0].status == "abstained"
 

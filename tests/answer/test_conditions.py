@@ -552,6 +552,7 @@ def test_a_long_summary_keeps_room_for_what_was_heard() -> None:
         ("Are we seeing David on Saturday?", "The meeting with Sarah is on Sunday.", ""),
         ("Is David here on Monday?", "The meeting with David is on Sunday.", ""),
         ("Is the bus ticket 20 euros?", "BUS 20 to Vienna", ""),
+        ("Was it five euros for a coffee?", "COFFEE large with milk 7 EUR", "No"),
         ("Is there a discount of 25 euros?", "SALE 25% OFF", ""),
         ("Is coffee 5 dollars?", "COFFEE 5 EUR", ""),
         ("Is the coffee card 5 euros?", "COFFEE 5 EUR", ""),
@@ -1038,6 +1039,7 @@ def test_what_of_a_kind_came_most_often() -> None:
     drake = msgspec.structs.replace(cock, phrase="drake", confidence=0.8)
     owl, hen = lead(episode(20), episode(120), phrase="toucan", confidence=0.6), lead(episode(30), phrase="hen", confidence=0.9)
     kite = lead(episode(40), episode(140), episode(240), episode(340), phrase="flamingo", confidence=0.49)
+    sure = msgspec.structs.replace(kite, confidence=0.5)
 
     def told(text: str, *leads: Lead) -> Reply:
         known = {one.phrase: one for one in leads}
@@ -1063,6 +1065,7 @@ def test_what_of_a_kind_came_most_often() -> None:
     assert told("which birds did i see exactly twice", *every).text.startswith("I saw the toucan 2 times")
     assert told("which birds did i see least often", *every).text.startswith("I saw the hen 1 time")
     assert told("which birds did i see exactly four times", *every).status == "abstained"
+    assert told("which birds did i see exactly four times", *every, sure).text.startswith("I saw the flamingo 4 times"), "sure from .5 on"
     many = msgspec.structs.replace(hen, episodes=tuple(episode(n) for n in range(10, 400, 60)))
     assert told("which birds did i see most often", many).text.count(" at ") == 4, "the first four of seven times"
     assert told("which birds did i see most often", hen).status == "abstained", "once is not often"

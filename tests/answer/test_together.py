@@ -63,6 +63,8 @@ def test_whether_two_things_were_there_together() -> None:
     unsure = lead(episode(100), phrase="owl", confidence=0.1)
     assert answer("Were the hen and the owl there together?", by_name(hen, unsure)).status == "abstained"
     assert run(order.together(asked("Were the hen and the owl there together?")), lambda _: Pool())[0].status == "abstained"
+    alone = answer("Was the hen there together?", by_name(hen))
+    assert (alone.unverified, alone.text.startswith("I saw the hen at ")) == (("together",), True), "one thing is no pair"
 
 
 def test_whether_a_thing_was_there_during_another() -> None:
@@ -85,7 +87,7 @@ def test_whether_a_thing_was_there_during_another() -> None:
     assert reply.confidence == 0.7, "as sure as the less sure of the two"
     seen = by_name(lead(episode(50, 60), phrase="hen"), lead(episode(90), phrase="owl"))
     reply = answer("Was the owl there while the hen was there?", within)
-    assert (reply.status, reply.unverified) == ("abstained", ("while the hen was there",))
+    assert (reply.status, reply.unverified, reply.confidence) == ("abstained", ("while the hen was there",), 0.2)
     assert reply.text.endswith("but not then that I know.")
     seen = by_name(lead(episode(50, 60), phrase="hen"))
     assert answer("Was the owl there while the hen was there?", within).text.endswith("I have not seen an owl in this memory.")
@@ -146,10 +148,26 @@ def test_who_said_what_names_no_thing_tells_a_time() -> None:
     in_front = understand("When somebody said it was really funny, what was the next thing to come into view after that?")
     assert (in_front.relation, in_front.anchors) == ("after", ("when somebody said it was really funny",))
     assert answer("What came into view after somebody said it was really funny?", told()).text == "I have heard nothing of that."
+    rain = heard("It might rain later.", 50, **SURE)
+    bare = lambda action: told(rain)(action) if isinstance(action, Gather) else Scene(evidence=(evidence(52),))  # noqa: E731
+    unnamed = answer("What came into view after somebody mentioned the rain?", bare)
+    assert unnamed.text == "I know of nothing after the rain that I can name."
 
 
 def test_one_of_a_pair_is_called_as_the_other() -> None:
     assert understand("How long was it between the bus sign and the flight one?").anchors == ("bus sign", "flight sign")
+
+
+def test_what_is_next_to_an_answer_is_not_the_answer_itself() -> None:
+    """The same sign in another picture is still the one that is referred to; other signs and other words are not."""
+    told_of = read("GATE 83", 50).evidence[0]
+    parsed = msgspec.structs.replace(understand("What did I read after that?"), relation="after", anchor=told_of)
+    again, misread, other = read("GATE 83", 60), read("GATE B3", 60), read("COFFEE 3 EUR", 60)
+    assert [order.is_anchor(parsed, one) for one in (again, misread, other, heard("Gate 83.", 60))] == [True, True, False, False]
+    said = msgspec.structs.replace(parsed, anchor=heard("Gate 83.", 50).evidence[0])
+    assert order.is_anchor(said, heard("Gate 83.", 50))
+    assert not order.is_anchor(said, heard("Gate 83.", 60)), "said once more"
+    assert not order.is_anchor(msgspec.structs.replace(parsed, anchor=None), other)
 
 
 def test_how_many_signs_there_were_before_another() -> None:
