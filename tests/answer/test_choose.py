@@ -14,6 +14,8 @@ from edgemem.answer.say import options as of_options
 from edgemem.answer.say.base import Plan
 from edgemem.answer.session import Session, Step
 from edgemem.answer.tools import Reply
+from edgemem.answer.understand import understand
+from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.answer.weigh import weights
 from edgemem.records import US, Answer, Question
 from edgemem.remember.view import View
@@ -54,7 +56,11 @@ def test_words_choose_where_they_are_asked_for_and_where_pictures_show_nothing()
     assert chosen(options, seen, told, kind="where", text="where is it", things=("key",), verb="be").option == 1, "a prior of .5"
     assert chosen(options, seen, told, kind="where", text="where was it", things=("key",)).option == 1, "they are likely"
     unlikely = [(0.05, told[0][1])]
+    assert chosen(options, seen, unlikely, kind="where", text="where is it", things=("key",), verb="be").option == 1, "however unlikely"
     assert chosen(options, seen, unlikely, kind="where", text="where was it", things=("key",)).option == 0
+    for sure, option in ((0.3, 1), (0.29, 0)):
+        edge = [(sure, told[0][1])]
+        assert chosen(options, seen, edge, kind="where", text="where was it", things=("key",)).option == option, "likely from .3 on"
     assert chosen(options, seen, told, kind="where", text="where was it", things=("key",), hint="seen").option == 0
     assert chosen(options, nothing, unlikely, kind="where", text="where was it", things=("key",)).option == 1
     assert chosen(options, nothing, (), kind="where", text="where was it", things=("key",)).status == "abstained"
@@ -81,6 +87,16 @@ def test_an_option_in_words_is_as_sure_as_they_are_and_three_tenths_at_least() -
     part = choose._from_words(s, [(0.5, heard("It is in maple.")), (0.3, heard("the oak", 5))])
     assert part is not None
     assert part.option == 0, ".5 x 1 > .3 x 1.5"
+    close = choose._from_words(s, [(0.5, heard("It is in maple.")), (0.32, heard("the oak", 5))])
+    assert close is not None
+    assert close.option == 0, ".5 x 1 > .32 x 1.5"
+    now = choose._from_words(session(("maple corner", "oak"), kind="where", text="where is it"), [(0.49, heard("It is in maple."))])
+    assert now is not None
+    assert now.option == 0, "half of its words, as words tell where things are to be as well as pictures"
+    long = session(("oak", "small red brick corner house"), kind="where", hint="said")
+    edge = choose._from_words(long, [(0.49, heard("It is in the red house."))])
+    assert edge is not None
+    assert edge.option == 1, "two of five words are enough"
     unhinted = session(("maple corner", "oak"), kind="where", text="where was it")
     assert choose._from_words(unhinted, [(0.5, heard("It is in maple."))]) is None, "half of its words are too few where none are asked for"
     assert choose._from_words(s, [(0.9, heard("It is in the birch."))]) is None
@@ -104,6 +120,8 @@ def test_an_answer_tells_the_time_of_what_it_cites_first() -> None:
     assert [one.t0_us for one in of_options.cited(s, told)] == [95 * US]
     assert of_options.with_option(s, told).option == 0
     assert of_options.cited(s, base.answered("I saw the owl.", 0.8, ("m1",))) == ()
+    pool, unsure = Pool(leads=(lead(episode(300), phrase="owl"),)), base.abstain("I am not sure.", evidence=("m95000000",))
+    assert [choose._sightings(s, pool, [], one).episodes[0].t0_us // US for one in (told, unsure)] == [95, 300], "an abstention tells none"
 
 
 def test_words_that_all_options_have_tell_nothing_apart() -> None:
@@ -113,6 +131,8 @@ def test_words_that_all_options_have_tell_nothing_apart() -> None:
     assert told is not None
     assert told.option == 1
     assert of_options.fits(s, levels, ["level pillar"]) == [[0.0], [0.0], [0.0]]
+    assert of_options.fits(s, ("?!", "tree"), ["a tree", "an owl"]) == [[0.0, 0.0], [1.0, 0.0]], "no words are nowhere"
+    assert of_options.fits(s, ("tree", "owl"), []) == [[], []]
     assert of_options.fits(session(("a cat", "cats"), kind="which"), ("a cat", "a cat"), ["cat"]) == [[1.0], [1.0]], "all that they are"
     assert of_options.fits(s, ["the red car"], ["red", "car"]) == [[1.0, 0.0]], "one alone is told by what the question does not say"
 
@@ -120,6 +140,7 @@ def test_words_that_all_options_have_tell_nothing_apart() -> None:
 def test_a_name_that_was_misheard_is_that_which_it_is_most_like() -> None:
     """Six tenths alike, where words surely answer: of "asco" and "oscar" 2 x 2 / 9 by letters, 2 x 2 / 5 by consonants."""
     assert choose._alike("Oscar", "called Asco") == pytest.approx((4 / 9 + 4 / 5) / 2)
+    assert choose._alike("Oscar", "?!") == 0.0, "no word"
     names, told = ("Robert", "Novak", "Oscar"), heard("Their cat is called Asco.")
     s = session(names, kind="what", form="name", text="what is the name of the cat")
     reply = choose._from_words(s, [(0.8, told), (0.1, heard("Novak is here.", 5))])
@@ -129,6 +150,10 @@ def test_a_name_that_was_misheard_is_that_which_it_is_most_like() -> None:
     assert reply is not None
     assert (reply.option, reply.confidence) == (2, 0.3), "six tenths of .5, as nobody is known to be called so"
     assert choose._from_words(s, [(0.49, told)]) is None
+    chloe = choose._from_words(session(("Robert", "Clara"), kind="what", form="name", text="what name"), [(0.9, heard("called Chloe"))])
+    assert choose._alike("Clara", "called Chloe") == pytest.approx((2 * 2 / 10 + 2 * 2 / 5) / 2), "just as alike as it must be"
+    assert chloe is not None
+    assert chloe.option == 1
     assert choose._from_words(session(("Robert", "Novak"), kind="what", form="name", text="what name"), [(0.9, told)]) is None
     odd = session(names, kind="which", form="name", text="which name was not said")
     assert choose._from_words(odd, [(0.9, told)]) is None
@@ -137,7 +162,7 @@ def test_a_name_that_was_misheard_is_that_which_it_is_most_like() -> None:
 def test_a_time_that_was_told_is_chosen_before_that_of_the_telling() -> None:
     meeting = [(0.6, heard("The meeting is on Monday at 10.", 95))]
     times = ("Sunday at ten", "Monday at ten", "Monday at six")
-    for sure, option in ((0.6, 1), (0.4, None)):
+    for sure, option in ((0.6, 1), (0.5, 1), (0.4, None)):
         s = session(times, kind="when", text="when did i hear of the meeting", things=("meeting",))
         told = [(sure, meeting[0][1])]
         assert run(choose.choose(s, Pool(), told, free(base.abstain("nothing")), unasked), nothing)[0].option == option, sure
@@ -176,6 +201,9 @@ def test_options_are_looked_for_where_the_question_puts_them() -> None:
         cat, dog = 0.5 * math.exp(-2 / 5), math.exp(-10 / 5)
         assert (reply.option, reply.evidence[0]) == (1, "m62000000")
         assert reply.confidence == pytest.approx(cat / (cat + dog + 0.05) * (0.5 + 0.5 * 0.25), abs=1e-4)
+    again = by_name(phone, lead(episode(500), episode(62), phrase="cat"))
+    reply = chosen(("dog", "cat"), again, kind="which", relation="while", anchors=("phone",), hint="seen")
+    assert reply.evidence[0] == "m62000000", "of two appearances the nearest"
     inside = chosen(("dog", "cat"), by_name(phone, lead(episode(55), phrase="cat")), kind="which", relation="while", anchors=("phone",))
     assert inside.option == 1
     _, actions = run(choosing(session(("cat", "dog"), kind="which", hint="seen")), by_name())
@@ -237,6 +265,33 @@ def test_options_that_tell_what_was_said_are_found_in_those_words() -> None:
     )
 
 
+def test_pictures_that_are_as_sure_as_words_show_it() -> None:
+    """Two of five words are enough where words are asked for."""
+    whole, part = "we watch the film tonight", "small red brick corner house"
+    told = heard("Tonight we watch the film in the red house.", 20)
+    told = msgspec.structs.replace(told, evidence=(*told.evidence, evidence(30)))
+
+    def basis(said: str, sure: float, **parsed: Any) -> str:
+        seen = by_name(lead(episode(50), phrase="it", confidence=sure))
+        s = session((said,), kind="which", **parsed)
+        found = run(
+            choose._leads(s, ["it"], (None, 99 * US), [said]), lambda action: seen(action) if action.things else Pool(candidates=(told,))
+        )[0]
+        return str(found[0].basis)
+
+    sign = msgspec.structs.replace(lead(episode(50), phrase="it"), basis="text")
+    s = session(("it", part), kind="which", hint="said")
+    kept = run(
+        choose._leads(s, ["it", "house"], (None, 99 * US), ["it", part]),
+        lambda action: by_name(sign)(action) if action.things else Pool(candidates=(told,)),
+    )[0]
+    assert [len(one.episodes) for one in kept] == [1, 1], "what was read stands beside what was said"
+    assert [one.id for one in kept[1].episodes[0].evidence] == ["m20000000"], "the first that proves it"
+    assert (basis(whole, 1.0), basis(whole, 0.99)) == ("frame", "text")
+    assert basis("roof and cellar of the film house tonight", 0.59) == "text", "three of five are enough where they are not"
+    assert (basis(part, 0.5, hint="said"), basis(f"{part} window", 0.5, hint="said")) == ("text", "frame")
+
+
 def test_of_rows_the_one_with_the_most_pairs_in_their_order_is_chosen() -> None:
     cat, dog, owl = (lead(episode(at_s), phrase=name) for at_s, name in ((10, "cat"), (50, "dog"), (90, "owl")))
     rows = ("the owl, then the dog, then the cat", "the cat, then the owl, then the dog", "the cat, then the dog, then the owl")
@@ -247,9 +302,14 @@ def test_of_rows_the_one_with_the_most_pairs_in_their_order_is_chosen() -> None:
     assert (some.option, some.confidence) == (1, pytest.approx(0.8 * 2 / 3, abs=1e-4)), "two of three pairs"
     half = chosen(rows, by_name(cat, owl), kind="order")
     assert (half.option, half.confidence) == (1, pytest.approx(0.8 / 3, abs=1e-4)), "the first that has the one known pair right"
-    assert chosen(rows, by_name(cat), kind="order").status == "abstained"
+    once = msgspec.structs.replace(dog, episodes=cat.episodes)
+    assert chosen(("cat, then dog", "dog, then cat"), by_name(cat, once), kind="order").confidence == 0, "neither came first"
+    alone = chosen(rows, by_name(cat), kind="order")
+    assert (alone.status, alone.text) == ("abstained", "I have not seen an owl in this memory.")
     assert of_options.rows_of(("cat -> dog", "dog -> cat")) == [["cat", "dog"], ["dog", "cat"]]
-    for none in (("cat, dog", "cat, owl"), ("cat", "dog"), ("cat, dog",), ("sugar and soap", "soap and sugar")):
+    unsure = msgspec.structs.replace(owl, confidence=0.5)
+    assert chosen(rows, by_name(cat, dog, unsure), kind="order").confidence == 0.5, "as sure as the least sure of them"
+    for none in (("cat, dog", "cat, owl"), ("cat", "dog"), ("cat", "cat"), ("cat, dog",), ("sugar and soap", "soap and sugar")):
         assert of_options.rows_of(none) == [], none
 
 
@@ -287,9 +347,25 @@ def test_a_time_is_that_at_which_the_thing_was_surely_seen() -> None:
     said = [(0.7, heard("The owl is here.", 300))]
     spoken = session(("around 1:30", "10:30", "5:00"), kind="when", hint="said", text="when did she mention it")
     assert run(choose.choose(spoken, pool, said, free(base.abstain("nothing")), unasked), nothing)[0].option == 2
+    twice = [(0.7, msgspec.structs.replace(said[0][1], evidence=(evidence(300), evidence(301))))]
+    reply = run(choose.choose(spoken, pool, twice, free(base.abstain("nothing")), unasked), nothing)[0]
+    assert (reply.option, reply.evidence) == (2, ("m300000000",)), "the first that proves it"
+    for text in ("when is the owl", "a moth or an owl, when is that"):
+        coming = session(("around 1:30", "10:30", "5:00"), kind="when", text=text, things=("owl",))
+        reply = run(choose.choose(coming, pool, said, free(base.abstain("nothing")), unasked), nothing)[0]
+        assert reply.option == 2, "of what is to come words tell, not pictures"
+    seen = session(("around 1:30", "10:30", "5:00"), kind="when", text="when was the owl there", things=("owl",))
+    for leads, option in ((pool, 0), (Pool(), 2)):
+        reply = run(choose.choose(seen, leads, said, free(base.abstain("nothing")), unasked), nothing)[0]
+        assert reply.option == option, "of what was seen words tell only where no picture does"
     meeting = [(0.9, heard("The meeting is at 11:30.", 95))]
     to_come = session(("1:30", "11:30"), kind="when", form="time", text="when is the meeting", words=("meeting",))
     assert run(choose.choose(to_come, Pool(), meeting, free(base.abstain("nothing")), unasked), nothing)[0].option == 1
+    for text in ("when is the meeting", "a meeting or a party, when is that"):
+        hardly = session(("1:30", "11:30"), kind="when", form="time", text=text, things=("meeting",), words=("meeting",))
+        told = [(0.4, meeting[0][1])]
+        reply = run(choose.choose(hardly, pool, told, free(base.abstain("nothing")), unasked), nothing)[0]
+        assert reply.option == 1, "not that of the telling, however unsure the words are"
 
 
 def test_how_far_an_appearance_is_from_a_time_of_day_or_of_the_stream() -> None:
@@ -299,12 +375,18 @@ def test_how_far_an_appearance_is_from_a_time_of_day_or_of_the_stream() -> None:
     assert of_options.gaps_s(s, "15:01", [late]) == [35]
     assert of_options.gaps_s(s, "0:10", [late]) == [5]
     assert of_options.gaps_s(s, "the mug", [late]) == [math.inf]
+    for span in (TimeSpan(from_us=0), TimeSpan(from_us=0, to_us=9 * US, problem="Nothing was recorded then.")):
+        s.reads = lambda text, _, span=span: (understand(text), span)
+        assert of_options.gaps_s(s, "at 0:10", [late]) == [5], "no stretch of this memory"
+    s.reads = lambda text, _: (understand(text), TimeSpan(from_us=120 * US, to_us=180 * US))
+    within = of_options.gaps_s(s, "between two and three minutes in", [episode(150), episode(170), episode(100), episode(190)])
+    assert within == [0, 0.02, 20.05, 10.04], "how far outside, and a thousandth of how far from the middle"
 
 
 @pytest.mark.parametrize(
     ("option", "time"),
     [("Saturday morning", True), ("around 8:03", True), ("about nine and a half minutes", True), ("on Monday", True), ("today", True),
-     ("a mouse", False), ("Sunday at the market", False), ("room 8", False), ("In the first minute", True)],
+     ("a mouse", False), ("Sunday at the market", False), ("room 8", False), ("In the first minute", True), ("8 in the morning", True)],
 )  # fmt: skip
 def test_an_option_that_is_a_time_and_nothing_else(option: str, time: bool) -> None:
     assert of_options.is_time(option) is time
@@ -327,6 +409,9 @@ def test_the_one_that_was_there_as_often_as_asked() -> None:
         reply = chosen(("cat", "dog", "owl"), by_name(cat, dog, owl), kind="which", text=text, hint="seen")
         assert reply.option == right, text
         assert (reply.confidence, reply.text.partition(". ")[2]) == (0.3, "I saw cat 3 times, dog 1 time and owl 2 times.")
+    often = lead(*(episode(100 * n) for n in range(1, 8)), phrase="cat")
+    reply = chosen(("cat", "dog"), by_name(often, dog), kind="which", text="which did i see most often", hint="seen")
+    assert reply.evidence == ("m100000000", "m200000000", "m300000000"), "the first three of seven are shown"
     assert chosen(("cat", "dog"), by_name(), kind="which", text="which did i see most often", hint="seen").status == "abstained"
 
 
@@ -347,8 +432,9 @@ def test_that_nothing_is_known_is_an_option() -> None:
     asked: dict[str, Any] = {"kind": "what", "form": "name", "text": "what is the name of the dog", "words": ("dog",)}
     options = ("Oscar", "Rex", "It was not mentioned")
     assert chosen(options, nothing, told, **asked).option == 2
-    assert chosen(options, nothing, told, base.answered("Rex: ...", 0.31, ("m1",)), **asked).option != 2
-    assert chosen(options, nothing, told, base.answered("Oscar: ...", 0.29, ("m1",)), **asked).option == 2, "hardly an answer"
+    assert chosen(options, nothing, told, base.answered("Rex: ...", 0.3, ("m1",)), **asked).option != 2
+    hardly = chosen(options, nothing, told, base.answered("Oscar: ...", 0.29, ("m1",)), **asked)
+    assert (hardly.option, hardly.confidence) == (2, 0.5), "hardly an answer"
     assert chosen(options, nothing, (), **asked).status == "abstained", "without a proof"
     seen = by_name(lead(episode(10), phrase="cat", confidence=0.6))
     assert chosen(("a cat", "a dog", "none of these"), seen, kind="which", hint="seen").option == 0
@@ -385,8 +471,13 @@ def test_a_claim_with_another_number_than_what_was_read_is_false() -> None:
     gate = base.answered('82: "GATE 82", read at 08:03:17.', 0.8, ("m1",))
     asked = claims(gate=gate, bus=base.abstain("I have read nothing.", evidence=("m2",)), coffee=base.abstain("nothing"))
     s = session(("gate 54 was called", "bus went to Vienna", "gate 82 was called"), kind="which", text="which statement is true")
-    assert run(choose.choose(s, Pool(), (), free(base.abstain("")), asked), nothing)[0].option == 2
-    told = speech(heard("The bus goes to Vienna.", 5))
+    reply = run(choose.choose(s, Pool(), (), free(base.abstain("")), asked), nothing)[0]
+    assert (reply.option, reply.confidence) == (2, pytest.approx(0.4)), ".5 + .5 x .8 against .5 of the bus, that of which nothing is known"
+    part = session(("small red bus goes to Vienna", "coffee was free"), kind="which", text="which statement is true")
+    asks = claims(small=base.abstain("nothing", evidence=("m2",)), coffee=base.abstain("nothing"))
+    reply = run(choose.choose(part, Pool(), (), free(base.abstain("")), asks), speech(heard("The bus goes to Vienna.", 5)))[0]
+    assert (reply.option, reply.confidence) == (0, pytest.approx(0.5 * 0.6)), "three of its five words were said"
+    told = speech(heard("The bus goes to Vienna.", 5), heard("It is late.", 9))
     s = session(("gate 54 was called", "bus goes to Vienna", "coffee was free"), kind="which", text="which statement is true")
     reply = run(choose.choose(s, Pool(), (), free(base.abstain("")), asked), told)[0]
     assert (reply.option, reply.confidence) == (1, pytest.approx(0.5)), "all of its words were said"
@@ -425,6 +516,10 @@ def test_none_is_chosen_with_what_was_seen_instead() -> None:
     reply = chosen(("a cat", "none of these"), by_name(cat), kind="which")
     assert (reply.option, reply.text, reply.confidence) == (1, "none of these", 0.5)
     assert reply.evidence == ("m400000000",), "what was seen best"
+    four = [lead(episode(10 * n), confidence=0.1, phrase=name) for n, name in enumerate(("cat", "dog", "owl", "hen"))]
+    reply = chosen(("cat", "dog", "owl", "hen", "none of these"), by_name(*four), kind="which")
+    assert (reply.option, reply.evidence) == (4, ("m0", "m10000000", "m20000000")), "three of them are shown"
+    assert chosen(("none of these",), kind="which").status == "abstained"
 
 
 def test_beside_an_anchor_that_was_not_seen_nothing_is_chosen() -> None:
@@ -437,6 +532,9 @@ def test_beside_an_anchor_that_was_not_seen_nothing_is_chosen() -> None:
     gap = 0.8**0.5 * math.exp(-5 / 15)
     assert reply.confidence == pytest.approx(gap / (gap + 0.05) * (0.5 + 0.5 * 0.8), abs=1e-4)
     both = lead(episode(10, score=0.6), episode(100, score=0.9), phrase="mug")
+    for at_s, option in ((3610, 1), (3610.1, None)):
+        late = lead(episode(10, score=0.6), episode(at_s), phrase="mug")
+        assert chosen(("dog", "cat"), by_name(cat, late), **asked).option == option, "an appearance on the same occasion"
     twice = lead(episode(15), episode(103), phrase="cat")
     assert chosen(("dog", "cat"), by_name(twice, both), **asked).evidence[0] == "m103000000"
     assert chosen(("dog", "cat"), by_name(twice, both), kind="what", relation="after", anchors=("first mug",)).evidence[0] == "m15000000"
@@ -512,6 +610,13 @@ def test_numbers_and_times_are_compared_with_the_free_answer() -> None:
 )  # fmt: skip
 def test_the_time_in_an_option(option: str, seconds: list[float]) -> None:
     assert of_options.values(session(kind="when"), option) == seconds
+
+
+def test_the_number_in_an_option() -> None:
+    assert of_options.values(session(kind="how_many"), "2 hours") == [2], "how many hours"
+    assert of_options.values(session(kind="how_long"), "2 hours") == [7200]
+    assert of_options.values(session(kind="how_long"), "5") == [5]
+    assert of_options.values(session(kind="how_many"), "often") == []
 
 
 def put(view: View, kit: AnswerKit, text: str, *options: str) -> Answer:

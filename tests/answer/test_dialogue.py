@@ -123,17 +123,20 @@ def test_a_question_that_goes_on_about_none_begins_a_conversation(walk: Path, ki
 
 
 @pytest.mark.parametrize(("action", "result"), [("no JSON", "{}"), ('{"action":"answer","text":"x"}', '{"evidence":[{"id":1}]}')])
-def test_a_step_that_cannot_be_read_leaves_the_words(walk: Path, action: str, result: str) -> None:
+def test_a_step_that_cannot_be_read_leaves_the_words(walk: Path, kit: AnswerKit, action: str, result: str) -> None:
+    talk(walk, kit, "When did I see the rocket?")
     with Store.open(walk) as store, store.transaction() as tx:
         step = NewStep(actor="local", action_json=action, result_json=result, ms=0.0)
         tx.add_session(
             NewSession(
-                question="When did I see the drum?", recipe="default", planner="local", asked_us=START_US, as_of_us=START_US,
+                question="When did I see the drum?", recipe="default", planner="local", asked_us=START_US + 610 * US, as_of_us=START_US,
                 status="answered", answer="At noon.", confidence=0.9, steps=(step,),
             )
         )  # fmt: skip
     with View.open(walk) as view:
-        assert turns_before(view, "last") == (Turn(question="When did I see the drum?", answered=Answered(text="At noon.")),)
+        turns = turns_before(view, "last")
+        assert turns[-1] == Turn(question="When did I see the drum?", answered=Answered(text="At noon."))
+        assert [turn.question for turn in turns] == ["When did I see the rocket?", "When did I see the drum?"], "nor does it begin one"
 
 
 def test_what_was_told_earlier_is_not_it(walk: Path, kit: AnswerKit) -> None:

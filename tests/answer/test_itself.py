@@ -6,7 +6,9 @@ import msgspec
 import pytest
 
 from edgemem.answer.planner import AnswerKit, ask
+from edgemem.answer.say import itself
 from edgemem.answer.session import Turn, turns_before
+from edgemem.answer.tools import Reply, Scene
 from edgemem.answer.understand import understand
 from edgemem.clock import from_iso
 from edgemem.records import US, Answer, Question
@@ -14,6 +16,7 @@ from edgemem.remember.entries import NewDocument, NewEntity, NewSession
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from tests.answer.conftest import START_US, label, remember, text
+from tests.answer.test_limits import evidence, run, session
 
 ABOUT = {
     "nothing": (
@@ -133,6 +136,22 @@ def test_from_when_to_when_the_memory_reaches(view: View, kit: AnswerKit) -> Non
     length_s = (bounds[1] - bounds[0]) // US
     assert f"{length_s // 60} min {length_s % 60} s" in told.answer
     assert [one.t0_us for one in told.evidence] == list(bounds)
+
+
+def test_recordings_are_told_one_by_one_up_to_four() -> None:
+    def told(*starts_s: int) -> Reply:
+        scene = Scene(
+            evidence=(evidence(starts_s[0]), evidence(starts_s[-1])), recorded=tuple((at_s * US, (at_s + 60) * US) for at_s in starts_s)
+        )
+        made: Reply = run(itself.of_recording(session(kind="other", about="recording")), lambda _: scene)[0]
+        return made
+
+    day = "on Thursday 1970-01-01"
+    four, five = told(0, 100, 200, 300), told(0, 100, 200, 300, 400)
+    each = "; ".join(f"from 00:0{begin} {day} to 00:0{end} {day}" for begin, end in (("0:00", "1:00"), ("1:40", "2:40")))
+    assert four.text.startswith(f"I recorded 4 times on one day, {each}; from 00:03:20")
+    assert five.text == f"I recorded 5 times on one day, from 00:00:00 {day} to 00:07:40 {day}, 5 min 0 s in all."
+    assert (five.confidence, five.evidence) == (0.9, ("m0", "m400000000"))
 
 
 def test_where_one_is_and_what_is_in_view_are_told_of_the_newest_pictures(tmp_path: Path, kit: AnswerKit) -> None:

@@ -389,6 +389,7 @@ def test_all_that_was_there_at_a_time_first_or_last() -> None:
     found, looks = told()
     assert (found.text, found.confidence, looks) == (f"Cat and sofa, {at(10)}.", 0.7425, [(0, 1000, 32)])
     assert told([label("cat", 0.7)])[0].confidence == 0.63
+    assert told([label("cat", 0.7)], ordinal=1)[0].confidence == pytest.approx(0.6 * 0.7)
     nameless = told([])[0]
     assert (nameless.text, nameless.confidence) == (f"Something that I cannot name, {at(10)}.", 0.18)
     assert told(ordinal=1)[1] == [(0, 1000, 2), (10, 20, 64), (10, 15, 16)], "nothing probable appeared: the first pictures"
@@ -873,6 +874,9 @@ def test_which_of_two_was_seen_more_often() -> None:
     assert (found.confidence, found.evidence) == (0.3, ("m10000000", "m100000000", "m50000000"))
     none = put("Did I see more cats than dogs?", Pool(leads=(cats, lead(phrase="dogs"))))
     assert (none.status, none.text, none.unverified) == ("abstained", "I saw the cats 2 times and the dogs 0 times.", ("more",))
+    many = lead(*(episode(100 * n) for n in range(5)), phrase="cats")
+    unseen = put("Did I see more cats than dogs?", Pool(leads=(many, lead(phrase="dogs"))))
+    assert (unseen.confidence, unseen.evidence) == (0.2, ("m0", "m100000000", "m200000000")), "three of five are shown"
 
 
 def test_the_signs_themselves_in_their_order() -> None:

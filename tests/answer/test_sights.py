@@ -46,9 +46,17 @@ def test_what_is_around_an_appearance_as_well_is_less_probable() -> None:
     for at_s, less in ((20, True), (20.1, False)):
         weak = {one.name: one.score for one in appeared([look(0, saw("cat", 0.9)), look(at_s, saw("cat", 0.09))])}
         assert (weak["cat"] < 0.7) == less
+    around = [
+        appeared([look(0, saw("cat", 0.9)), *rest])[0].score
+        for rest in ([look(20, saw("cat", 0.09))], [look(15), look(20, saw("cat", 0.09))])
+    ]
+    assert around[0] == around[1] < 0.7, "the best of the pictures around it counts"
     inside = appeared([look(0, saw("cat", 0.9)), look(1, saw("cat", 0.09)), look(2, saw("cat", 0.9))])[0]
     # .264 x 2.1972 + .787 x log odds of .63 (.5322) + .185 x 4.5951 - 2.16 = -.3110: a weak picture lowers the mean, and is not around it
     assert inside.score == pytest.approx(0.4229, abs=1e-4)
+    gone = appeared([look(0, saw("cat", 0.9)), look(1), look(2, saw("cat", 0.9))])[0]
+    # .264 x 2.1972 + .787 x log odds of .6 (.4055) + .185 x 4.5951 - 2.16 = -.4107: a picture without it counts as 0
+    assert gone.score == pytest.approx(0.3988, abs=1e-4)
 
 
 def test_sightings_are_one_appearance_when_they_are_close_enough_and_of_one_camera() -> None:
@@ -57,6 +65,7 @@ def test_sightings_are_one_appearance_when_they_are_close_enough_and_of_one_came
     assert told(look(0, saw("cat", 0.1)), look(1, saw("cat", 0.099))) == [("cat", 0, 0)], "what scores less is not seen"
     assert told(look(5, saw("cat", 0.9), stream="hall"), look(0, saw("cat", 0.9))) == [("cat", 0, 0), ("cat", 5, 5)]
     assert told(look(0, saw("cat", 0.9), saw("EXIT", 0.9, "text"), saw("red", 0.9, "colour"))) == [("cat", 0, 0)]
+    assert told(look(0, saw("cat", 0.9)), look(1, saw("cat", 0.45))) == [("cat", 0, 1)], "half as clear is clear"
     assert told() == []
 
 
@@ -82,6 +91,16 @@ def test_what_is_told_of_an_appearance() -> None:
 
 def sight(name: str, begun_s: int, ended_s: int, score: float) -> SeenName:
     return SeenName(kind="label", name=name, score=score, t0_us=begun_s * US, t1_us=ended_s * US, best_us=begun_s * US)
+
+
+def test_what_one_look_shows_is_told_by_score_and_by_how_many_pictures_show_it() -> None:
+    """Its score x (1 + the share of the pictures that show it); boxes count from .4 on, in the picture that has the most of them."""
+    cars = (saw("car", 0.7, "object", "red"), saw("car", 0.7, "object", "blue"), saw("car", 0.4, "object"), saw("car", 0.39, "object"))
+    found = sights.seen_at_once([look(0, *cars, saw("owl", 0.65), saw("fog", 0.8)), look(1, saw("owl", 0.5), saw("van", 0.2, "object"))])
+    assert [(one.name, one.score, one.count, one.colour) for one in found] == [
+        ("owl", 0.65, 1, ""), ("fog", 0.8, 1, ""), ("car", 0.7, 3, "red"), ("van", 0.2, 1, ""),
+    ]  # fmt: skip
+    assert sights.seen_at_once([]) == []
 
 
 def test_what_appeared_first_or_last() -> None:

@@ -9,14 +9,14 @@ import pytest
 from edgemem.answer import local
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.retrieve import episode_of
-from edgemem.answer.say import order, statements
+from edgemem.answer.say import order, scenes, statements
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply, Scene
-from edgemem.answer.understand import understand
+from edgemem.answer.understand import followup, understand
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.answer.weigh import shown
 from edgemem.records import US, Question
-from tests.answer.test_limits import episode, evidence, lead, run
+from tests.answer.test_limits import episode, evidence, lead, run, session
 from tests.answer.test_plans import by_name, heard
 from tests.answer.test_replies import appeared
 
@@ -61,8 +61,12 @@ def test_whether_two_things_were_there_together() -> None:
     other = lead(episode(100, stream="other"), phrase="owl", confidence=0.7)
     assert answer("Did the hen and the owl show up at the same time?", by_name(hen, other)).text.startswith("No"), "by another camera"
     unsure = lead(episode(100), phrase="owl", confidence=0.1)
-    assert answer("Were the hen and the owl there together?", by_name(hen, unsure)).status == "abstained"
+    missing = answer("Were the hen and the owl there together?", by_name(hen, unsure))
+    assert (missing.status, "owl" in missing.text, "hen" in missing.text) == ("abstained", True, False)
     assert run(order.together(asked("Were the hen and the owl there together?")), lambda _: Pool())[0].status == "abstained"
+    owl = lead(episode(105), phrase="owl", confidence=0.7)
+    three = answer("Were the hen, the owl and the cat there together?", by_name(hen, owl))
+    assert (three.status, three.unverified) == ("abstained", ("cat", "together")), "two of three are not all"
     alone = answer("Was the hen there together?", by_name(hen))
     assert (alone.unverified, alone.text.startswith("I saw the hen at ")) == (("together",), True), "one thing is no pair"
 
@@ -109,6 +113,13 @@ def test_words_take_part_in_an_order() -> None:
     reply = answer("Did I hear about the rain before or after I read the coffee price?", brings)
     assert reply.text.startswith("After: the rain came after the coffee price, the rain at 00:01:40")
     assert reply.confidence == pytest.approx(0.9)
+
+
+def test_what_pictures_show_is_in_order_as_they_show_it() -> None:
+    owl = heard("An owl!", 5, **SURE)
+    seen = by_name(lead(episode(50), phrase="hen"), lead(episode(100), phrase="owl"))
+    reply = answer("Was the hen there before the owl?", told(owl, seen=seen))
+    assert reply.text.startswith("Yes, the hen came before the owl, the hen at 00:00:50"), "whatever was said of them"
 
 
 def test_what_a_thing_is_called_by_a_sign_is_found_without_words_for_its_form() -> None:
@@ -158,11 +169,47 @@ def test_one_of_a_pair_is_called_as_the_other() -> None:
     assert understand("How long was it between the bus sign and the flight one?").anchors == ("bus sign", "flight sign")
 
 
+def test_what_is_next_to_an_answer_is_next_to_the_whole_appearance_that_it_told_of() -> None:
+    """What was told of is one picture; the thing was there from 50 to 60. Of words that have no name nothing is looked for."""
+    near = evidence(52)
+    mug = by_name(lead(episode(10), episode(50, 60), episode(200), phrase="mug"))
+    for anchor, from_s, looks in (("mug", 60, [("mug",)]), (followup.IT, 52, [])):
+        s = session(kind="what", relation="after", anchors=(anchor,), anchor=near, near=near)
+        place, actions = run(order.relate(s), mug)
+        assert (place.window, [one.things for one in actions]) == ((from_s * US + 1, 1000 * US), looks), anchor
+        assert place.anchors[0][0].basis == "frame"
+    words = msgspec.structs.replace(near, channel="speech")
+    s = session(kind="what", relation="after", anchors=("mug",), anchor=words, near=words)
+    place, actions = run(order.relate(s), mug)
+    assert (place.window[0], actions, place.anchors[0][0].basis) == (52 * US + 1, [], "text"), "words are told of the mug, no picture"
+    s = session(kind="order", things=("mug",), anchors=("film",), near=near)
+    film = lead(episode(100), phrase="film")
+    both = by_name(lead(episode(10), episode(50, 60), episode(200), phrase="mug"), film)
+    reply = run(order._ordered(s, ("mug", "film"), Pool()), both)[0]
+    assert reply.text.startswith("Before: the mug came before the film, the mug at 00:00:50")
+
+
+def test_between_two_things_that_were_spoken_of_has_both() -> None:
+    """Words that tell of one of them are not all that is referred to."""
+    meeting = heard("The meeting is on Monday.", 50, **SURE)
+    bus = by_name(lead(episode(90), phrase="bus"))
+    for more in ({"kind": "what"}, {"kind": "yes_no"}):
+        s = session(relation="between", anchors=("meeting", "bus"), clause="between the meeting being mentioned and the bus", **more)
+
+        def brings(action: Any) -> Any:
+            return Pool(candidates=(meeting,) if "meeting" in action.question else (), leads=bus(action).leads)
+
+        place, _ = run(order.relate(s), brings)
+        assert place.window == (50 * US + 1, 90 * US - 1)
+
+
 def test_what_is_next_to_an_answer_is_not_the_answer_itself() -> None:
     """The same sign in another picture is still the one that is referred to; other signs and other words are not."""
     told_of = read("GATE 83", 50).evidence[0]
     parsed = msgspec.structs.replace(understand("What did I read after that?"), relation="after", anchor=told_of)
     again, misread, other = read("GATE 83", 60), read("GATE B3", 60), read("COFFEE 3 EUR", 60)
+    bread = msgspec.structs.replace(parsed, anchor=read("BREAD", 50).evidence[0])
+    assert [order.is_anchor(bread, read(text, 60)) for text in ("BREWS", "BRAND", "BUSES")] == [True, True, False], "alike from .6 on"
     assert [order.is_anchor(parsed, one) for one in (again, misread, other, heard("Gate 83.", 60))] == [True, True, False, False]
     said = msgspec.structs.replace(parsed, anchor=heard("Gate 83.", 50).evidence[0])
     assert order.is_anchor(said, heard("Gate 83.", 50))
@@ -242,7 +289,29 @@ def test_what_of_a_kind_came_next() -> None:
     assert reply.confidence == pytest.approx(0.77 * 0.4, abs=1e-4)
     assert answer("What animal did I see last before the gate sign?", brings).text.startswith("The otter, at 00:01:30")
     assert asked_of[-2] == (0, 50 * US - 1)
-    for text in ("Which animals did I see after the gate sign?", "Which second animal did I see after the gate sign?"):
+    for text in (
+        "Which animal did I see in the garden after the gate sign?",
+        "Which animals did I see after the gate sign?",
+        "Which second animal did I see after the gate sign?",
+    ):
         assert not answer(text, brings).text.startswith("Perhaps the beaver, at"), text
-    sights = sights[:1]
+    first = answer("Which animal did I see first after the gate sign?", brings)
+    assert first.text.startswith("Perhaps the beaver, at 00:01:10")
+    gate: dict[str, Any] = {"kind": "which", "things": ("animal",), "anchors": ("gate sign", "bus sign")}
+    for relation, anchors, asks in (
+        ("after", 1, True),
+        ("before", 1, True),
+        ("between", 2, False),
+        ("side", 1, False),
+        ("after", 0, False),
+    ):
+        parsed = session(**gate, relation=relation).parsed
+        assert scenes.asks_next(msgspec.structs.replace(parsed, anchors=parsed.anchors[:anchors]), animal) is asks, relation
+    assert scenes.asks_next(session(**gate, relation="after", ordinal=1).parsed, animal)
+    assert scenes.asks_next(session(**gate, relation="before", ordinal=-1).parsed, animal)
+    sights = (appeared("beaver", 70, 75, 0.2),)
+    assert answer("Which animal did I see after the gate sign?", brings).text.startswith("Perhaps the beaver"), "probable from .2 on"
+    sights = (appeared("beaver", 70, 75, 0.5),)
+    assert answer("Which animal did I see after the gate sign?", brings).text.startswith("The beaver, at 00:01:10"), "sure from .5 on"
+    sights = (appeared("barn", 60, 61, 0.9),)
     assert not answer("Which animal did I see after the gate sign?", brings).text.startswith("Perhaps"), "none appeared"

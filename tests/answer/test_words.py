@@ -239,7 +239,7 @@ def test_the_participle_that_names_a_deed() -> None:
     ("seconds", "text"),
     [(0, "0 s"), (-5, "0 s"), (0.4, "0 s"), (59.6, "1 min 0 s"), (45, "45 s"), (134, "2 min 14 s"), (3599, "59 min 59 s"),
      (3600, "1 h 0 min"),
-     (3900, "1 h 5 min"), (7265, "2 h 1 min")],
+     (3900, "1 h 5 min"), (5400, "1 h 30 min"), (7265, "2 h 1 min")],
 )  # fmt: skip
 def test_lengths_of_time(seconds: float, text: str) -> None:
     assert compose.span_text(seconds) == text
@@ -292,6 +292,7 @@ def test_what_was_read_in_a_scene() -> None:
     assert [one.text for one in compose.distinct_readings([reading("4"), reading("28"), reading("+ T")])] == ["28"]
     board = [reading("or C68 R40 C74"), *(reading(f"{sign} {n}") for n, sign in enumerate(("GATE", "EXIT", "BUS")))]
     assert [one.text for one in compose.distinct_readings(board)] == ["GATE 0", "EXIT 1", "BUS 2"], "print last, though it is longer"
+    assert compose.legible("I Q") == 0, "a letter is no word"
     assert [compose.legible(text) for text in ("Gate 56", "or C68 R40", "or F a", "OFFICE use 24 Xyzq", "28")] == [
         1,
         1 / 3,
@@ -304,6 +305,9 @@ def test_what_was_read_in_a_scene() -> None:
     assert compose.scene_text(scene) == f'cup; the text "GATE 18", "BAKERY" and "{"x" * 119}…"'
     assert compose.scene_text(Scene(sights=tuple(map(sight, ["cup", "vase", "bowl", "spoon"])))) == "cup, vase, bowl and spoon"
     assert compose.scene_text(Scene()) == ""
+    edge = [reading("bus gate exit xqz zqk kqw wqj jqv vqp pqx"), *board[1:]]
+    assert compose.distinct_readings(edge)[0].text.startswith("bus gate"), "three known words of ten are no print"
+    assert len(compose.distinct_readings([reading("abcdefghij"), reading("abcdefgxyz")])) == 1, "seven in ten are the same"
     half = [reading("abcdefgh"), reading("abcdefxyzq")]
     assert len(compose.distinct_readings(half)) == 2, "alike by less than seven in ten letters"
 

@@ -285,7 +285,7 @@ def _so_often(s: Session, often: re.Match[str]) -> Plan:
     """The option that was there most or least often, or as often as the question says."""
     leads = yield from _leads(s, _phrases(s), base.window_of(s), s.question.options)
     tracks = [base.strong(lead) for lead in leads]
-    wanted = math.inf if often["most"] or often["again"] else 0 if often["least"] else number_in(often["number"]) or 1
+    wanted = math.inf if often["most"] or often["again"] else number_in(often["number"] or "") or 0
     seen = [i for i, some in enumerate(tracks) if some]
     best = min(seen, key=lambda i: (abs(min(wanted, 99) - len(tracks[i])), -leads[i].confidence), default=None)
     if best is None:
@@ -366,7 +366,7 @@ def _claimed(s: Session, answer: Callable[[Session], Plan]) -> Plan:
         truths.append(truth)
         proofs.append(told)
     if is_odd(s):
-        truths = [1 - truth for truth in truths]
+        truths = [-truth for truth in truths]
     best, second = sorted(range(len(truths)), key=lambda i: -truths[i])[:2]
     sure = truths[best] - truths[second]
     proof = next((one for one in (proofs[best], *proofs) if one.evidence), None)

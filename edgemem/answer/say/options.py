@@ -44,7 +44,7 @@ def fits(s: Session, phrases: Sequence[str], texts: Sequence[str]) -> list[list[
     every = [[word for word in numbered(phrase) if word not in FUNCTION | CARRIERS | {"s"}] or numbered(phrase) for phrase in phrases]
     told = set(numbered(s.parsed.question)).union(set.intersection(*map(set, every)) if len(every) > 1 else ())
     own = [[word for word in some if word not in told] or some for some in every]
-    return [held_shares(some, texts, [""] * len(texts)) if some and texts else [0.0] * len(texts) for some in own]
+    return [held_shares(some, texts, [""] * len(texts)) for some in own]
 
 
 def rows_of(options: Sequence[str]) -> list[list[str]]:

@@ -126,7 +126,7 @@ def of_several(s: Session, pool: Pool) -> Plan | None:
     whether = p.kind == "yes_no" and p.things
     if p.kind == "order" or (whether and p.relation in {"before", "after"} and p.anchors and p.anchor is None):
         return _ordered(s, (p.target, *p.anchors) if p.anchors else p.choices or p.things, pool)
-    if whether and len(p.things) > 1 and not p.anchors and pattern("TOGETHER").search(p.question):
+    if whether and len(p.things) == 2 and not p.anchors and pattern("TOGETHER").search(p.question):
         return together(s)
     placed = p.anchors or (p.relation == "while" and pattern("SPOKEN_OF").search(p.clause))
     then = whether and (p.relation in {"while", "between"} or p.anchor is not None) and placed and is_seen(p) and p.hint in {"none", "seen"}
@@ -158,7 +158,7 @@ def _of_one_occasion(tracks: dict[int, list[Episode]]) -> dict[int, list[Episode
 
 def together(s: Session) -> Plan:
     """Whether two things were there at the same time: "did the dog and a mug ever show up together"."""
-    leads = (yield from base.gather(s.parsed.things[:2], base.window_of(s))).leads
+    leads = (yield from base.gather(s.parsed.things, base.window_of(s))).leads
     if len(leads) < 2:
         return base.abstain("I have not seen both of these.")
     one, other = leads
