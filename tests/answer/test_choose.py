@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from edgemem.answer.gather import Gather, Lead, Pool
+from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.say import base, choose
 from edgemem.answer.say import options as of_options
@@ -121,6 +121,8 @@ def test_an_answer_tells_the_time_of_what_it_cites_first() -> None:
     assert of_options.with_option(s, told).option == 0
     assert of_options.cited(s, base.answered("I saw the owl.", 0.8, ("m1",))) == ()
     pool, unsure = Pool(leads=(lead(episode(300), phrase="owl"),)), base.abstain("I am not sure.", evidence=("m95000000",))
+    leads = (lead(episode(5), phrase="cat", confidence=0.3), *pool.leads)
+    assert choose._sightings(s, Pool(leads=leads), [], unsure).episodes[0].t0_us == 300 * US, "the thing that was seen best"
     assert [choose._sightings(s, pool, [], one).episodes[0].t0_us // US for one in (told, unsure)] == [95, 300], "an abstention tells none"
 
 
@@ -270,12 +272,14 @@ def test_pictures_that_are_as_sure_as_words_show_it() -> None:
     whole, part = "we watch the film tonight", "small red brick corner house"
     told = heard("Tonight we watch the film in the red house.", 20)
     told = msgspec.structs.replace(told, evidence=(*told.evidence, evidence(30)))
+    other = msgspec.structs.replace(told, text="Good morning.", evidence=(evidence(40),))
 
-    def basis(said: str, sure: float, **parsed: Any) -> str:
+    def basis(said: str, sure: float, *words: Candidate, **parsed: Any) -> str:
         seen = by_name(lead(episode(50), phrase="it", confidence=sure))
         s = session((said,), kind="which", **parsed)
         found = run(
-            choose._leads(s, ["it"], (None, 99 * US), [said]), lambda action: seen(action) if action.things else Pool(candidates=(told,))
+            choose._leads(s, ["it"], (None, 99 * US), [said]),
+            lambda action: seen(action) if action.things else Pool(candidates=(told, *words)),
         )[0]
         return str(found[0].basis)
 
@@ -288,7 +292,7 @@ def test_pictures_that_are_as_sure_as_words_show_it() -> None:
     assert [len(one.episodes) for one in kept] == [1, 1], "what was read stands beside what was said"
     assert [one.id for one in kept[1].episodes[0].evidence] == ["m20000000"], "the first that proves it"
     assert (basis(whole, 1.0), basis(whole, 0.99)) == ("frame", "text")
-    assert basis("roof and cellar of the film house tonight", 0.59) == "text", "three of five are enough where they are not"
+    assert basis("roof and cellar of the film house tonight", 0.59, other) == "text", "three of five are enough where they are not"
     assert (basis(part, 0.5, hint="said"), basis(f"{part} window", 0.5, hint="said")) == ("text", "frame")
 
 
@@ -347,7 +351,7 @@ def test_a_time_is_that_at_which_the_thing_was_surely_seen() -> None:
     said = [(0.7, heard("The owl is here.", 300))]
     spoken = session(("around 1:30", "10:30", "5:00"), kind="when", hint="said", text="when did she mention it")
     assert run(choose.choose(spoken, pool, said, free(base.abstain("nothing")), unasked), nothing)[0].option == 2
-    twice = [(0.7, msgspec.structs.replace(said[0][1], evidence=(evidence(300), evidence(301))))]
+    twice = [(0.7, msgspec.structs.replace(said[0][1], evidence=(evidence(300), evidence(340))))]
     reply = run(choose.choose(spoken, pool, twice, free(base.abstain("nothing")), unasked), nothing)[0]
     assert (reply.option, reply.evidence) == (2, ("m300000000",)), "the first that proves it"
     for text in ("when is the owl", "a moth or an owl, when is that"):
@@ -386,7 +390,7 @@ def test_how_far_an_appearance_is_from_a_time_of_day_or_of_the_stream() -> None:
 @pytest.mark.parametrize(
     ("option", "time"),
     [("Saturday morning", True), ("around 8:03", True), ("about nine and a half minutes", True), ("on Monday", True), ("today", True),
-     ("a mouse", False), ("Sunday at the market", False), ("room 8", False), ("In the first minute", True), ("8 in the morning", True)],
+     ("a mouse", False), ("Sunday at the market", False), ("room 8", False), ("In the first minute", True), ("8 tonight", True)],
 )  # fmt: skip
 def test_an_option_that_is_a_time_and_nothing_else(option: str, time: bool) -> None:
     assert of_options.is_time(option) is time
@@ -435,6 +439,8 @@ def test_that_nothing_is_known_is_an_option() -> None:
     assert chosen(options, nothing, told, base.answered("Rex: ...", 0.3, ("m1",)), **asked).option != 2
     hardly = chosen(options, nothing, told, base.answered("Oscar: ...", 0.29, ("m1",)), **asked)
     assert (hardly.option, hardly.confidence) == (2, 0.5), "hardly an answer"
+    often = [(0.04, heard("Their cat is called Oscar.", n)) for n in range(5)]
+    assert chosen(options, nothing, often, **asked).evidence == ("m0", "m1000000", "m2000000"), "three of five are shown"
     assert chosen(options, nothing, (), **asked).status == "abstained", "without a proof"
     seen = by_name(lead(episode(10), phrase="cat", confidence=0.6))
     assert chosen(("a cat", "a dog", "none of these"), seen, kind="which", hint="seen").option == 0
@@ -473,9 +479,13 @@ def test_a_claim_with_another_number_than_what_was_read_is_false() -> None:
     s = session(("gate 54 was called", "bus went to Vienna", "gate 82 was called"), kind="which", text="which statement is true")
     reply = run(choose.choose(s, Pool(), (), free(base.abstain("")), asked), nothing)[0]
     assert (reply.option, reply.confidence) == (2, pytest.approx(0.4)), ".5 + .5 x .8 against .5 of the bus, that of which nothing is known"
+    false = session(("gate 54 was called", "bus went to Vienna"), kind="which", text="which statement is false")
+    reply = run(choose.choose(false, Pool(), (), free(base.abstain("")), asked), nothing)[0]
+    assert (reply.option, reply.confidence) == (0, pytest.approx(0.4)), ".5 - .5 x .8 against .5"
     part = session(("small red bus goes to Vienna", "coffee was free"), kind="which", text="which statement is true")
     asks = claims(small=base.abstain("nothing", evidence=("m2",)), coffee=base.abstain("nothing"))
-    reply = run(choose.choose(part, Pool(), (), free(base.abstain("")), asks), speech(heard("The bus goes to Vienna.", 5)))[0]
+    both = speech(heard("The bus goes to Vienna.", 5), heard("It is late.", 9))
+    reply = run(choose.choose(part, Pool(), (), free(base.abstain("")), asks), both)[0]
     assert (reply.option, reply.confidence) == (0, pytest.approx(0.5 * 0.6)), "three of its five words were said"
     told = speech(heard("The bus goes to Vienna.", 5), heard("It is late.", 9))
     s = session(("gate 54 was called", "bus goes to Vienna", "coffee was free"), kind="which", text="which statement is true")
@@ -494,6 +504,7 @@ def test_the_best_seen_option_is_chosen() -> None:
     assert reply.confidence == pytest.approx(0.8 / (0.8 + 0.7 + 0.05) * 0.9, abs=1e-4)
     assert reply.text == 'a cat: at 00:00:10 on Thursday 1970-01-01 (10 s into "s").'
     assert (reply.evidence, reply.alternatives) == (("m10000000",), ("m50000000",))
+    assert chosen(("a fox", "a dog"), by_name(dog), kind="which").evidence == ("m50000000", "m90000000"), "and when else it was there"
     weak = chosen(("a cat", "a dog"), by_name(Lead(phrase="cat", confidence=0.01), Lead(phrase="dog", confidence=0.02)), kind="which")
     assert (weak.status, weak.text) == ("abstained", "I have not seen any of these in this memory.")
 

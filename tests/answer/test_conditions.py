@@ -566,6 +566,7 @@ def test_a_long_summary_keeps_room_for_what_was_heard() -> None:
         ("Is the coffee cheaper than nine euros?", "COFFEE 8 EUR TODAY ONLY", "Yes"),
         ("Was the delayed train 12 there?", "TRAIN 12 ON TIME", "No"),
         ("To Lyon, was that where the bus goes?", "BUS to Paris", "No"),
+        ("Was the gate open until 5?", "GATE 7 IS OPEN", ""),
         ("Are there 5 cups by the gate?", "CUPS AND PLATES, GATE 7", ""),
         ("Was the bus going to Lyon?", "TO PARIS BUS 92", "No"),
         ("Was it five euros for a coffee?", "COFFEE large with milk 7 EUR", "No"),
@@ -898,6 +899,8 @@ def test_which_of_two_was_there_longer() -> None:
     assert order.more_often(s, (cup, mug)).text.startswith("The mug: ")
     told = order.more_often(s, (cup, short))
     assert (told.status, told.unverified) == ("abstained", ("longer",)), "as long as one can tell"
+    glimpse = lead(episode(200), phrase="fan", confidence=0.8)
+    assert order.more_often(s, (mug, glimpse)).text == "The mug: I saw the mug for 12 s and the fan for 1 s.", "a second at least"
     less = session(kind="which", things=("mug", "cup"), predicate="less often", text="which did i see less often, the mug or the cup")
     twice = lead(episode(10), episode(100), phrase="mug", confidence=0.9)
     assert order.more_often(less, (twice, cup)).text == "The cup: I saw the mug 2 times and the cup 1 time."

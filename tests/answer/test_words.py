@@ -305,6 +305,8 @@ def test_what_was_read_in_a_scene() -> None:
     assert compose.scene_text(scene) == f'cup; the text "GATE 18", "BAKERY" and "{"x" * 119}…"'
     assert compose.scene_text(Scene(sights=tuple(map(sight, ["cup", "vase", "bowl", "spoon"])))) == "cup, vase, bowl and spoon"
     assert compose.scene_text(Scene()) == ""
+    four = [reading("xqzz zqkk kqww wqjj"), *board[1:]]
+    assert [one.text for one in compose.distinct_readings(four)] == ["GATE 0", "EXIT 1", "BUS 2"], "four unknown words are print"
     edge = [reading("bus gate exit xqz zqk kqw wqj jqv vqp pqx"), *board[1:]]
     assert compose.distinct_readings(edge)[0].text.startswith("bus gate"), "three known words of ten are no print"
     assert len(compose.distinct_readings([reading("abcdefghij"), reading("abcdefgxyz")])) == 1, "seven in ten are the same"
