@@ -542,6 +542,9 @@ def test_beside_an_anchor_that_was_not_seen_nothing_is_chosen() -> None:
     assert (reply.option, reply.evidence) == (1, ("m15000000",))
     gap = 0.8**0.5 * math.exp(-5 / 15)
     assert reply.confidence == pytest.approx(gap / (gap + 0.05) * (0.5 + 0.5 * 0.8), abs=1e-4)
+    nearer = by_name(lead(episode(100), phrase="mug"), lead(episode(99, score=0.8), phrase="cat"), lead(episode(70), phrase="dog"))
+    reply = chosen(("dog", "cat"), nearer, kind="what", relation="before", anchors=("mug",))
+    assert (reply.option, reply.evidence) == (1, ("m99000000",)), "right before it, not what was seen best before it"
     both = lead(episode(10, score=0.6), episode(100, score=0.9), phrase="mug")
     for at_s, option in ((3610, 1), (3610.1, None)):
         late = lead(episode(10, score=0.6), episode(at_s), phrase="mug")

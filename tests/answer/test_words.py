@@ -305,8 +305,13 @@ def test_what_was_read_in_a_scene() -> None:
     assert compose.scene_text(scene) == f'cup; the text "GATE 18", "BAKERY" and "{"x" * 119}…"'
     assert compose.scene_text(Scene(sights=tuple(map(sight, ["cup", "vase", "bowl", "spoon"])))) == "cup, vase, bowl and spoon"
     assert compose.scene_text(Scene()) == ""
+    many = Scene(sights=tuple(map(sight, ["cup", "vase", "bowl", "spoon", "fork", "knife", "plate", "pan", "pot", "jug", "tray", "lid"])))
+    assert compose.scene_text(many) == "cup, vase, bowl, spoon, fork and knife", "six of a scene"
+    assert compose.scene_text(many, tz="UTC").count("(00:00:00)") == 10, "ten of a stretch of time"
     four = [reading("xqzz zqkk kqww wqjj"), *board[1:]]
     assert [one.text for one in compose.distinct_readings(four)] == ["GATE 0", "EXIT 1", "BUS 2"], "four unknown words are print"
+    three = [reading("xqzz zqkk kqww"), *board[1:]]
+    assert compose.distinct_readings(three)[0].text == "xqzz zqkk kqww", "three may be a name"
     edge = [reading("bus gate exit xqz zqk kqw wqj jqv vqp pqx"), *board[1:]]
     assert compose.distinct_readings(edge)[0].text.startswith("bus gate"), "three known words of ten are no print"
     assert len(compose.distinct_readings([reading("abcdefghij"), reading("abcdefgxyz")])) == 1, "seven in ten are the same"
