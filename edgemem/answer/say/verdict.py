@@ -36,7 +36,7 @@ _ALIKE = 0.65
 """A name this like another was misheard rather than another one."""
 
 
-def verdict(p: Parsed, text: str, *, written: bool = False) -> str:
+def verdict(p: Parsed, text: str, *, written: bool) -> str:
     """What words that hold the rest of a question say to a number, colour, day or name in it: "No" to "is it level five" from "level 4",
     "Yes" where a sign (`written`) has it and no other of its kind; what somebody said may have changed. "Yes" or "No" to "is it cheaper
     than 5 euros" from the one figure that they have; "" where they settle nothing.
