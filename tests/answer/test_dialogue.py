@@ -159,6 +159,10 @@ def test_what_an_abstention_shows_was_not_told(walk: Path, kit: AnswerKit) -> No
         answered = turns_before(view, "last")[-1].answered
     assert [one.t0_us for one in answered.evidence] == [START_US + 200 * US]
     assert answered.evidence[0].score == pytest.approx(0.8), "that of the answer"
+    said = talk(walk, kit, "Where did I leave the spare keys?")[0]
+    with View.open(walk) as view:
+        words = turns_before(view, "last")[-1].answered.evidence[0]
+    assert (words.channel, words.score) == ("speech", max(0.8, said.confidence)), "words that were told are sure, however weak the answer"
 
 
 def behind(asked: str, *names: str, text: str = "") -> Parsed:
