@@ -138,7 +138,7 @@ TOGETHER_US = 8 * US
 comes into it, the most probable of them is the thing."""
 
 
-def beside(sights: Sequence[SeenName], from_us: int, to_us: int, *, last: bool = False) -> list[SeenName]:
+def beside(sights: Sequence[SeenName], from_us: int, to_us: int, *, last: bool) -> list[SeenName]:
     """What appeared first from `from_us` on and had not begun before it, or `last` before `to_us` and was over by then; the most probable
     first, empty where nothing probable did.
     """

@@ -36,6 +36,8 @@ def test_an_appearance_is_as_probable_as_its_second_score_its_mean_and_what_is_a
     assert three[0].score == pytest.approx(0.5367, abs=1e-4)  # .264 x 1.3863 + .787 x 1.3863 + .185 x 4.5951 - 2.16 = .1471
     alone = appeared([look(0, saw("cat", 0.9))])[0]
     assert alone.score == pytest.approx(0.7045, abs=1e-4)  # .264 x 1.7035 + .787 x 2.1972 + .185 x 4.5951 - 2.16 = .8690
+    certain = appeared([look(0, saw("cat", 1.0))])[0]  # counts as .99: .264 x 2.7515 + .787 x 4.5951 + .185 x 4.5951 - 2.16 = 3.0328
+    assert certain.score == pytest.approx(0.9540, abs=1e-4)
     beaten = appeared([look(0, saw("cat", 0.9)), look(4)])[0]
     assert beaten.score < appeared([look(0, saw("cat", 0.9)), look(4.1)])[0].score == alone.score, "another picture within 4 s"
 
