@@ -627,6 +627,9 @@ def test_who_it_was() -> None:
     assert to.text == f"Ben (at {clock(0)}) and Anna (at {clock(5)})."
     from_ = of_people(Asked(wanted="who", types=("TALKS_TO",), target="Clara"), known([deed(0, "Ben", "TALKS_TO", "Clara")]))
     assert from_.text == f"Ben (at {clock(0)})."
+    with_me = Asked(wanted="who", types=("TALKS_TO",), source="Anna")
+    assert of_people(with_me, known([deed(0, "Anna", "TALKS_TO", "me", kind="person")])).text == f"You (at {clock(0)})."
+    assert of_people(Asked(wanted="who", types=("USES",), target="drill"), known([deed(0)])).text == f"You (at {clock(0)})."
     spoke = of_people(Asked(wanted="who", about="rent"), known(said=[utterance(3, "me", "x" * 300), utterance(9, "Anna")]))
     assert spoke.text.startswith(f'You (at {clock(3)}) and Anna (at {clock(9)}): "{"x" * 199}…".')
     nobody = of_people(Asked(wanted="who", types=("USES",), target="drill"), known([deed(0, "someone", quote="a"), deed(9, "", quote="b")]))
@@ -715,6 +718,53 @@ def test_who_was_heard_where_nobody_is_known() -> None:
     assert of_people(msgspec.structs.replace(asked, target="anna"), absent).text == "I know of no talk with Anna.", "your voice is known"
     often = of_people(msgspec.structs.replace(asked, wanted="how_often", target="Ben"), known(said=two[:1]))
     assert often.text == f"1 time: {clock(5)}."
+
+
+def test_who_was_there_at_the_last_of_several_deeds() -> None:
+    """Around the last time that the drill was used, by the surest of what tells that somebody was there."""
+    jobs = [deed(100), deed(900, confidence=0.9)]
+    talk = [deed(910, "Ben", "TALKS_TO", "Clara", 0.5, kind="person"), deed(920, "Ben", "TALKS_TO", "Dora", 0.7, kind="person")]
+
+    def brings(action: Any) -> Any:
+        if not isinstance(action, Relate):
+            return known()(action)
+        rows = [row for row in (*jobs, *talk) if action.type in {"", row.type}]
+        return Related(rows=tuple(row for row in rows if (action.from_us or 0) <= row.t0_us <= action.to_us), known=True)
+
+    found = of_people(Asked(wanted="with", about="i used the drill"), brings)
+    assert found.text == "Ben, Dora and Clara were there at 00:15:00 on Thursday 1970-01-01."
+    assert found.confidence == 0.7
+
+
+def test_what_was_said_around_a_deed_is_no_talk_with_anybody() -> None:
+    near = known(said=[utterance(5, "Ben")])
+    assert of_people(Asked(wanted="when", types=("USES",), source="me", target="mug"), near) is None
+    others = of_people(Asked(wanted="did", types=("TALKS_TO",), source="anna", target="ben"), near)
+    assert (others.status, others.text) == ("abstained", "I know of no talk with Anna.")
+
+
+def test_people_are_looked_for_in_the_time_that_is_asked_about_and_talk_in_both_directions() -> None:
+    _, (hear,) = run(people._heard((5, 9), "rent"), lambda _: Related())
+    assert (hear.from_us, hear.to_us) == (5, 9)
+    for type_, either in (("TALKS_TO", True), ("USES", False)):
+        _, (relate,) = run(people._related((5, 9), "me", "Ben", type_), lambda _: Related())
+        assert (relate.from_us, relate.to_us, relate.either) == (5, 9, either)
+
+
+def test_the_option_is_the_one_who_did_it_or_what_was_said() -> None:
+    jobs = [deed(0, "Ben", quote="Anna"), deed(10, "Ben", quote="Anna")]
+    assert of_people(Asked(wanted="who", types=("USES",), target="drill"), known(jobs), ("Anna", "Ben")).option == 1
+    said = [utterance(3, text="The rent is due.")]
+    assert of_people(Asked(wanted="said", about="rent"), known(said=said), ("it is paid", "the rent is due")).option == 1
+    assert of_people(Asked(wanted="when", types=("USES",), source="me"), known(jobs[:1]), ("Anna", "Ben")).option is None
+
+
+def test_an_occasion_lasts_as_long_as_the_longest_of_its_rows() -> None:
+    long = msgspec.structs.replace(deed(0), t1_us=1000 * US)
+    for at_s, often in ((1600, "1 time"), (1601, "2 times")):
+        rows = known([long, deed(10), deed(at_s)])
+        told = of_people(Asked(wanted="how_often", types=("USES",), source="me", target="drill"), rows)
+        assert told.text.startswith(f"{often}: "), at_s
 
 
 def test_names_that_are_longer_than_an_action_takes_are_cut() -> None:

@@ -112,7 +112,7 @@ def _named(s: Session, asked: Asked, rows: Sequence[Row], note: str) -> Reply:
     for row in rows:
         groups[_open_end(row, asked)].append(row)
     counts = {name: len(_occasions(own)) for name, own in groups.items() if name not in {"", "someone"}}
-    names = sorted((name for name in counts if name != ME or not rows[0].type), key=lambda name: -counts[name])
+    names = sorted(counts, key=lambda name: -counts[name])
     if not names:
         return abstain(f"Somebody did, but I do not know who: {quote(rows[-1].quote)}.", evidence=cite(row.evidence for row in rows[::-1]))
 
