@@ -7,9 +7,9 @@ import pytest
 
 from edgemem.answer import reader
 from edgemem.answer.planner import AnswerKit, ask
-from edgemem.answer.session import Session, Turn
+from edgemem.answer.session import Session, Step, Turn
 from edgemem.answer.tool_base import BasePlanner
-from edgemem.answer.tools import Action, Reply
+from edgemem.answer.tools import Action, Found, Reply, Search
 from edgemem.answer.understand import Parsed, understand
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
@@ -18,6 +18,7 @@ from edgemem.llm.models import Models
 from edgemem.records import Answer, Question
 from edgemem.remember.view import View
 from tests.answer.test_ask import NOW_US
+from tests.answer.test_limits import evidence
 
 GERMAN = "Wo habe ich die rote Tasse gelassen?"
 
@@ -49,7 +50,7 @@ def test_which_questions_the_model_reads(reads: Any, question: str, task: str) -
         {"translate_question": [{"english": "Where did I leave the red mug?"}], "read_question": [{"kind": "where"}]}, reads
     )
     reader.read(question, (), some)
-    assert [prompt.task for prompt in chat.asked] == [task] * bool(task)
+    assert [(prompt.task, prompt.max_tokens) for prompt in chat.asked] == [(task, 200)] * bool(task)
     assert task in ("", *reader.TASKS)
 
 
@@ -88,6 +89,9 @@ def test_a_translation_may_be_longer_and_shorter_within_bounds() -> None:
     assert 40 + 2 * len(GERMAN) < len(long) < 40 + 4 * len(GERMAN)
     for english in (long, "Where is it now?"):
         assert reader.read(GERMAN, (), models([{"english": english}])[0]).language == "en"
+    for letters, language in ((40 + 4 * len(GERMAN), "en"), (41 + 4 * len(GERMAN), "de")):
+        padded = f"{long} in the office".ljust(letters - 1, "s") + "?"
+        assert (len(padded), reader.read(GERMAN, (), models([{"english": padded}])[0]).language) == (letters, language)
     eight = GERMAN.replace("Tasse", "Tasse heute")
     assert reader.read(eight, (), models([{"english": "Where is it now?"}])[0]).language == "en", "half as many words"
 
@@ -121,6 +125,8 @@ def test_only_words_of_the_question_are_taken() -> None:
 def test_what_follows_from_the_kind_follows_from_the_models() -> None:
     count = reader.read("my mug all day, the number", "", models([{"kind": "how_many", "things": ["mug"], "hint": "seen"}])[0])
     assert (count.kind, count.counts, count.form, count.hint, count.asked) == ("how_many", "times", "", "seen", None)
+    at_once = "how many mugs were there at once"
+    assert reader.read(at_once, "", models([{"kind": "how_many"}])[0]).counts == understand(at_once).counts == "at_once"
     same = understand("who did I talk to")
     assert reader.read("who did I talk to", (), models([{"kind": "who"}])[0]).asked == same.asked is not None
     assert reader.read("my parcel arrived, the day", "", models([{"kind": "when"}])[0]).form == "date"
@@ -212,3 +218,14 @@ def test_the_words_beside_the_answer_are_those_of_its_evidence(view: View, kit: 
     session = ask(view, Question(text="What was the room number?", asked_us=NOW_US, as_of_us=NOW_US), kit)[1]
     with some.answering(session):
         assert reader.worded(Reply(text="214", evidence=("m0",)), session, some).text == "214"
+
+
+def test_a_wording_may_use_words_of_the_first_three_pieces_of_evidence(view: View, kit: AnswerKit) -> None:
+    session = ask(view, Question(text="What was the room number?", asked_us=NOW_US, as_of_us=NOW_US), kit)[1]
+    read = tuple(evidence(n, text=word) for n, word in enumerate(("Lobby", "Stairs", "Bakery", "Garage")))
+    session.steps.append(Step(action=Search(query="x"), result=Found(evidence=read), ms=1.0))
+    for sentence, taken in (("Bakery 214", True), ("Garage 214", False)):
+        some, _ = models([{"sentence": sentence}], words=True)
+        with some.answering(session):
+            said = reader.worded(Reply(text="214", evidence=tuple(one.id for one in read)), session, some)
+        assert (said.text == sentence) is taken, sentence

@@ -256,7 +256,7 @@ def test_yes_is_said_only_where_the_words_before_the_thing_were_seen() -> None:
     lost = asked("mug", text="did i lose the mug", verb="lose")
     assert (lost.status, lost.unverified) == ("abstained", ("lose",))
     for text in ("did i see one mug", "did i see 1 mug", "did i see the mug"):
-        assert asked("mug", text=text).status == "answered"
+        assert asked("mug", text=text).text == f"Yes: I saw the mug {at(10)}."
     assert asked("mug", person="Anna").unverified == ("Anna",)
     assert asked("anna", things=(), person="Anna").status == "answered", "the person is what was looked for"
     assert asked("broken mug", things=("mug",)).status == "answered", "a taught thing has a name of its own"
@@ -291,6 +291,13 @@ def test_each_of_several_things_is_told_and_checked() -> None:
     assert (oldest.status, oldest.unverified) == ("abstained", ("oldest",))
     sign = msgspec.structs.replace(cup, phrase="sign")
     assert asked(mug, sign, things=("mug", "sign")).text == f"Yes: I saw the mug {at(10)}.", "what carries it is no second thing"
+
+
+def test_whether_it_was_the_first_time_is_said_of_what_was_surely_seen() -> None:
+    asked = session(kind="yes_no", ordinal=1, things=("mug",), near=evidence(10), text="was that the first time")
+    for sure, says in ((0.9, f"Yes: I saw the mug {at(10)}."), (0.05, "No, I have not seen a mug in this memory.")):
+        mug = lead(episode(10), episode(100), confidence=sure)
+        assert run(local._of_thing(asked, Pool(leads=(mug,)), []), by_name(mug))[0].text == says
 
 
 def test_more_than_once_is_proved_by_two_appearances() -> None:
@@ -375,6 +382,9 @@ def test_a_place_is_looked_for_beside_each_of_eight_appearances() -> None:
     elsewhere = run(pictures.from_pictures(s, Pool(), many), by_name())[0]
     assert elsewhere.unverified == ("in the hall",)
     assert elsewhere.text.endswith(" Whether in the hall, I cannot tell.")
+    for sure, there in ((weights().surely, True), (weights().surely - 0.001, False)):
+        place = msgspec.structs.replace(hall, confidence=sure)
+        assert bool(run(pictures.from_pictures(s, Pool(), many), by_name(place))[0].unverified) is not there
     assert shown(many, kind="when").unverified == ()
 
 
@@ -939,7 +949,9 @@ def test_the_signs_themselves_in_their_order() -> None:
         return put(question, Pool(candidates=every))
 
     assert told("What did the first sign say?").text == f'"COFFEE 5 EUR", read {at(30)}.'
+    assert told("What did the first sign say?").confidence == 0.5
     assert told("What did the last sign say?").evidence == ("m120000000",)
+    assert told("What numbers were on the signs?").evidence == ("m30000000", "m60000000", "m90000000")
     assert told("What was the third sign I saw?").evidence == ("m120000000",)
     assert told("What is the last notice?").evidence == ("m120000000",)
     all_of_them = ("m30000000", "m90000000", "m120000000")
@@ -1051,6 +1063,10 @@ def test_which_there_were_of_a_kind_is_told_by_their_names() -> None:
     birds = lead(msgspec.structs.replace(episode(10), evidence=(evidence(10, 0.8, text="owl"),)), phrase="birds")
     told = put("Which birds did I see?", Pool(leads=(birds,)), lambda _: Scene(evidence=(evidence(10),), sights=(owl,)))
     assert told.text == "I saw the birds: owl (00:00:10)."
+    nameless, words = Scene(evidence=(evidence(10),)), heard("The birds were owls.", 5, **SURE)
+    unsure = put("Which birds did I see?", Pool(leads=(birds,)), lambda _: nameless)
+    assert (unsure.status, unsure.text) == ("abstained", f"I am not sure that I saw birds; it may have been {at(10)}.")
+    assert put("Which birds did I see?", Pool(leads=(birds,), candidates=(words,)), lambda _: nameless).evidence == ("m5000000",)
 
 
 def test_a_name_that_was_read_is_no_answer_to_what_is_asked_of_it() -> None:
@@ -1073,9 +1089,13 @@ def test_as_likely_words_that_are_not_alike_are_told_newest_first() -> None:
         ("What did Anna say?", "it is here", "Anna Lee", True),
         ("What did Anna say?", "it is here", "", True),
         ("What is the price of the tea?", "it is hot", "Ben", False),
+        ("What does a ticket on bus 96 cost?", "I have a ticket on bus 96.", "Ben", False),
+        ("What does a ticket on bus 96 cost?", "A ticket on bus 96 is 3 euros.", "Ben", True),
         ("What is the price of the tea?", "it is 2.80", "Ben", True),
         ("Did I see the key?", "I saw the key", "Ben", False),
         ("What did I see at the door?", "a key", "Ben", True),
+        ("Where can I see the giraffe?", "You can see the giraffe in the zoo.", "Ben", True),
+        ("Where did I see the giraffe?", "I saw the giraffe in the zoo.", "Ben", False),
         ("Who will be there?", "It is on Friday at eight.", "Ben", False),
         ("Who will be there?", "My brother comes at eight.", "Ben", True),
         ("Besides Robert, who else will be there?", "We meet Robert on Friday.", "Ben", False),

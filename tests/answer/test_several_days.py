@@ -88,6 +88,15 @@ def test_whether_it_changed(question: str, from_day: int | None, says: str, and_
     assert told.confidence < 0.5
 
 
+def test_whether_it_changed_is_as_sure_as_what_was_heard_less_clearly() -> None:
+    for unclear in (1, 2):
+        told = tuple(msgspec.structs.replace(one, clarity=0.66 if i == unclear else 1.0) for i, one in enumerate(LEVELS))
+        right = statements.heard_right(told[unclear])  # .5422 / .8 in `test_limits`
+        assert right == pytest.approx(0.678, abs=1e-3)
+        sure = statements.ranked(asked("Where is the car parked?"), Pool(candidates=told))[0][0]
+        assert answer("Has the level of the car changed?", *told).confidence == pytest.approx(0.5 * sure * right, abs=0.01)
+
+
 def test_whether_it_changed_on_one_day_is_asked_of_that_day() -> None:
     day = {"from_us": 4 * DAY_S * US - 1, "to_us": 4 * DAY_S * US + 1}
     told = answer("Did the level of the car change that day?", *LEVELS, **day)
@@ -126,6 +135,9 @@ def test_each_time_that_it_was_said_is_counted_once() -> None:
     assert told.confidence == pytest.approx(0.5 * min(map(statements.heard_right, keys)), abs=1e-4)
     assert statements.how_often(asked("How often did I see the keys?"), Pool(candidates=tuple(keys))) is None
     assert statements.how_often(asked("How often did I say that the keys are here?"), Pool(candidates=(other,))) is None
+    for held, counted in ((0.99, False), (1.0, True)):
+        said = msgspec.structs.replace(keys[0], held=held)
+        assert bool(statements.how_often(asked("How often did I say it?"), Pool(candidates=(said,)))) is counted, "all of its words"
 
 
 def test_several_are_told_in_a_row() -> None:
@@ -153,6 +165,10 @@ def test_a_figure_of_the_question_may_have_been_replaced() -> None:
         heard("The meeting with Sarah is on Tuesday.", 2 * DAY_S, held=0.6, cosine=0.7, above=7.0),
     )
     assert "David" in answer("When is the meeting with David?", *meetings).text, "another person's is no later telling of it"
+    buses = (heard("Bus 87 leaves at nine.", DAY_S, **SURE), heard("Bus 14 leaves at ten.", 2 * DAY_S, **{**SURE, "held": 0.9}))
+    assert answer("When does bus 87 leave?", *buses).text.startswith('At 9: somebody said "Bus 87'), "another bus is no later telling of it"
+    doors = (heard("The shop opens at nine.", DAY_S, **SURE), heard("The shop closes at six.", 2 * DAY_S, **{**SURE, "held": 0.9}))
+    assert "opens at nine" in answer("When does the shop open?", *doors).text, "nor is what it does else"
 
 
 def test_a_weekday_may_be_what_was_told() -> None:
@@ -172,6 +188,8 @@ def test_what_was_said_at_another_time_is_told_as_such() -> None:
     assert told.confidence <= 0.4
     assert answer("Did anybody mention rain this morning?", rain, from_us=0, to_us=2 * DAY_S * US).status == "answered"
     assert answer("Did anybody mention rain?", rain).status == "answered"
+    for question in ("Was there any rain this morning?", "Who says that it rains this morning?"):
+        assert answer(question, rain, **later).text.startswith("I have heard or read nothing of that this morning."), question
     assert (
         answer("What is on the shopping list today?", heard("We need to buy rice: the shopping list.", DAY_S, **SURE), **later).status
         == "answered"
@@ -508,6 +526,10 @@ def test_a_claim_is_compared_with_what_was_told_last() -> None:
     assert not answer("Is the coffee still 7 euros?", *prices).text.startswith("No")
     assert not answer("Is the coffee still 3 euros?", *prices).text.startswith("Yes")
     assert statements.replaced(understand("What does the coffee cost?"), [(0.9, prices[1]), (0.9, prices[0])]) == [prices[0]]
+    for after_s, told_before in ((3600, 0), (3601, 1)):
+        soon = heard("The coffee costs 9 euros.", 7 * DAY_S + after_s, **SURE)
+        found = statements.replaced(understand("What does the coffee cost?"), [(0.9, soon), (0.9, prices[1])])
+        assert len(found) == told_before, "what is told within an hour is told on one occasion"
 
 
 def test_an_option_is_chosen_by_what_was_told_last() -> None:

@@ -185,6 +185,8 @@ def test_the_local_planner_answers_where_another_one_fails(view: View, kit: Answ
     answer, _ = loop(view, kit, ChatError("no model"), text="Where was the rocket?")
     assert "museum" in answer.answer
     assert answer.notes[0] == "planner does: no model; the local planner answered"
+    late, session = loop(view, kit, Search(query="cat"), ChatError("no model"), text="Where was the rocket?")
+    assert (late.answer, session.steps[0].action) == (answer.answer, Search(query="cat")), "also after a step of the other one"
     kit.fallback = kit.planner = Does(ChatError("no model"))
     with pytest.raises(ChatError):
         ask(view, Question(text="where", asked_us=NOW_US, as_of_us=NOW_US), kit)
@@ -192,16 +194,35 @@ def test_the_local_planner_answers_where_another_one_fails(view: View, kit: Answ
 
 def test_each_step_is_watched_and_measured(view: View, kit: AnswerKit) -> None:
     watched: list[tuple[str, Action, bool]] = []
-    kit.planner = Does(Search(query="cat"), Reply(text="no", status="abstained"))
+    kit.planner = Does(Search(query="cat"), Search(query="dog"), Reply(text="no", status="abstained"))
     began = time.perf_counter()
     answer, session = ask(
         view, Question(text="where", asked_us=NOW_US, as_of_us=NOW_US), kit,
         watch=lambda name, step: watched.append((name, step.action, step.ms > 0)),
     )  # fmt: skip
     spent_ms = 1000 * (time.perf_counter() - began)
-    assert watched == [("does", session.steps[0].action, True)]
+    assert watched == [("does", Search(query="cat"), True), ("does", Search(query="dog"), True)]
     assert 0 < session.steps[0].ms <= answer.usage.ms <= spent_ms
     assert (answer.usage.tokens_in, answer.usage.tokens_out) == (0, 0)
+
+
+class OnlyCats(BaseCheck):
+    """Lets nothing be looked for but cats."""
+
+    name = "only_cats"
+
+    def rewrite(self, action: Action, _session: Session) -> Action:
+        return action if isinstance(action, Reply) else Search(query="cat")
+
+
+def test_checks_rewrite_what_another_planner_asks_for_and_not_what_the_local_one_does(view: View, kit: AnswerKit) -> None:
+    local, kit.checks = kit.planner, (OnlyCats(),)
+    _, session = loop(view, kit, Search(query="dog"), Reply(text="no", status="abstained"))
+    assert session.steps[0].action == Search(query="cat")
+    kit.planner = local
+    answer, session = ask(view, Question(text="Where was the rocket?", asked_us=NOW_US, as_of_us=NOW_US), kit)
+    assert "museum" in answer.answer
+    assert not any(isinstance(step.action, Search) for step in session.steps)
 
 
 def test_the_steps_are_used_up(view: View, kit: AnswerKit) -> None:
