@@ -297,6 +297,9 @@ def test_two_questions_are_answered_one_behind_the_other() -> None:
     assert (told.status, told.text, told.confidence) == ("answered", "I have not seen that. Which flight? LH608.", 0.5)
     assert (told.evidence, told.unverified) == (("m2", "m1", "m3"), ("that", "late"))
     assert local.with_second(none, none, "which flight") == none
+    many, more = (Reply(text=name * 3000, evidence=tuple(f"{name}{n}" for n in range(6))) for name in "ab")
+    long = local.with_second(many, more, "which flight")
+    assert (len(long.text), long.evidence) == (4000, tuple(f"{name}{n}" for name in "ab" for n in range(5)))
     assert local.with_second(one, Reply(text="Gate 18."), "which flight") == one, "the same words tell both"
     told = local.with_second(none, Reply(text="Nor that.", status="abstained"), "which flight")
     assert (told.status, told.text, told.unverified) == (

@@ -51,6 +51,7 @@ def test_tracks_join_what_is_beside_the_last_one() -> None:
 
     assert spans(episode(0), episode(100), episode(110), episode(145)) == [(0, 0), (100, 110), (145, 145)]
     assert spans(episode(0, score=1.0), episode(20, score=0.5), episode(40, score=1.0)) == [(0, 40)], "half of the best is enough"
+    assert spans(episode(0), episode(29.9), episode(59.9)) == [(0, 29), (59, 59)], "less than 30 s apart"
     assert spans(episode(0, score=0.0), episode(50, score=0.0)) == [(0, 0), (50, 50)], "nothing is better than the rest"
 
 
@@ -71,6 +72,20 @@ def test_the_best_and_the_n_th_appearance() -> None:
     assert base.picked(lead(*some), 7) is some[1]
     assert base.pick([], 0) is None
     assert [one.t0_us // US for one in base.by_score(some)] == [50, 90, 10]
+
+
+def test_the_appearance_that_the_answer_before_told_of_and_its_neighbours() -> None:
+    some = [episode(10, 20), episode(50), episode(90)]
+
+    def near(at_s: float, step: int = 0) -> int | None:
+        found = base.at_near(session(near=evidence(at_s), step=step, kind="when").parsed, some)
+        return None if found is None else found.t0_us // US
+
+    assert [near(at_s) for at_s in (10, 15, 52, 89, 119.9, 120)] == [10, 10, 50, 90, 90, None], "less than 30 s away"
+    assert [near(52, step) for step in (-2, -1, 1, 2)] == [None, 10, 90, None]
+    assert near(12, 2) == 90
+    assert base.at_near(session(kind="when").parsed, some) is None
+    assert base.at_near(session(near=evidence(1), kind="when").parsed, []) is None
 
 
 def test_sightings_at_another_time_prove_it_too() -> None:

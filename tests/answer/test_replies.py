@@ -824,10 +824,36 @@ def test_yes_needs_every_word() -> None:
     assert (whole.status, whole.text) == ("answered", f'Somebody said "The plumber comes." at {clock(5)}.')
 
 
+@pytest.mark.parametrize(("held", "all_of_it"), [(0.99, False), (1.0, True)])
+def test_words_hold_all_of_a_question_above_99_of_100(held: float, all_of_it: bool) -> None:
+    comes = put("Is the plumber coming?", Pool(candidates=(heard("The plumber comes.", 5, **{**SURE, "held": held}),)))
+    assert (comes.status == "answered", comes.text.startswith("I cannot tell.")) == (all_of_it, not all_of_it)
+    level, car = heard("The car is parked on level 2.", 5, held=held, cosine=0.4, above=3.0), lead(episode(10), phrase="car")
+    assert put("Where is our car?", Pool(candidates=(level,), leads=(car,))).text.startswith("On level 2: ") is all_of_it
+
+
+def test_words_that_are_as_sure_as_pictures_are_told() -> None:
+    mug, words = lead(episode(10), confidence=0.6), heard("I saw the mug in the hall.", 5)
+    for share, begin in ((0.6, "In the hall: somebody said"), (0.599, "I last saw the mug")):
+        plan = local._of_thing(asked("Where did I see the mug?"), Pool(leads=(mug,)), [(share, words)])
+        assert run(plan, by_name(mug))[0].text.startswith(begin), share
+
+
+def test_a_thing_beside_the_question_is_told_where_it_was_surely_seen() -> None:
+    s = session(kind="when", text="the mug was there, when was that")
+    sure = run(local._mentioned(s, Pool()), by_name(lead(episode(10), confidence=weights().surely)))[0]
+    assert (sure.text, sure.confidence) == (f"I saw the mug {at(10)}.", 0.5 * weights().surely), "half as surely"
+    assert run(local._mentioned(s, Pool()), by_name(lead(episode(10), confidence=weights().surely - 0.001)))[0] is None
+
+
 def test_why_nothing_is_said() -> None:
     fox = Lead(phrase="fox")
     assert put("Did I see a fox?", Pool(leads=(fox,))).text == "No, I have not seen a fox in this memory."
     assert put("Have I never seen a fox?", Pool(leads=(fox,))).text == "I have not seen a fox in this memory."
+    for question in ("Will the fox come?", "Is a fox coming?"):
+        assert put(question, Pool(leads=(fox,))).text == "I have heard or read nothing that answers this.", (
+            "no picture shows what is to come"
+        )
     strange = Lead(phrase="blicket", firing=0.01)
     assert put("Did I see a blicket?", Pool(leads=(strange,))).text.startswith("I cannot recognise a blicket.")
     who = put("Who is the man?", Pool(candidates=(heard("A man came.", 5, **{**VAGUE, "cosine": 0.0, "above": 0.0}),)))
@@ -1044,6 +1070,7 @@ def test_what_was_told_again_counts_as_it_was_told_last_or_in_the_time_that_is_a
     assert first("Where was the car?", from_us=3000 * US, to_us=5000 * US) == "level 4."
     assert first("Where was the car?", from_us=5000 * US, to_us=6000 * US) == "level 5.", "told at no such time"
     assert first("Where was the car first?") == "level 3."
+    assert first("Where was the car last?") == "level 5."
     assert first("Where was the car the second time?") == "level 4."
     assert first("Where was the car the fifth time?") == "level 3.", "not told so often: the likeliest"
     told = put("Where is the car?", pool)
