@@ -132,6 +132,9 @@ def test_what_stands_on_a_sign_is_read_and_not_seen() -> None:
     doctor = sign(10, "Dr. Lindberg Room 409", "dr. lindberg")
     met = shown(doctor, kind="yes_no", things=("dr. lindberg",), text="did i see dr. lindberg")
     assert (met.status, met.text) == ("abstained", f'I read "Dr. Lindberg Room 409" {at(10)}; about "seen" I cannot tell.')
+    for asks in ({"hint": "read"}, {"quote": "dr. lindberg"}):
+        read = shown(doctor, kind="yes_no", things=("dr. lindberg",), text="did i see dr. lindberg", **asks)
+        assert read.text == f'Yes: I read "Dr. Lindberg Room 409" {at(10)}.', asks
     often = shown(doctor, kind="how_many", things=("dr. lindberg",))
     assert often.text == f'1 time: I read "Dr. Lindberg Room 409" {at(10)}.'
     gate = sign(10, "GATE 18", "gate 18")

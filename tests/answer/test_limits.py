@@ -353,6 +353,7 @@ def test_who_asks_for_a_name_or_an_amount_is_told_one() -> None:
         assert not statements.may_tell(named, said("My brother's shoe size is 44")), predicate
         assert statements.may_tell(named, said("My brother is called Tom"))
         assert statements.may_tell(named, words("BAKERY")), "signs are in capitals"
+    assert statements.may_tell(understand("Where are the tools?"), words("TOOLS")), "that says where they are"
     tools = understand("What tools did I see?")
     assert not statements.may_tell(tools, words("TOOLS")), "it says no more than the question"
     assert statements.may_tell(tools, words("HAND TOOLS"))

@@ -58,6 +58,8 @@ def test_when_it_was_seen() -> None:
     assert found.evidence == ("m50000000", "m10000000")
     assert shown(two, kind="when", ordinal=1).text == f"I first saw the mug {at(10)}."
     assert shown(two, kind="when", ordinal=-1).text == f"I last saw the mug {at(50)} for 3 s."
+    assert shown(two, kind="when", near=evidence(10)).text == f"I saw the mug {at(10)}. Also {at(50)}.", "the one told of before"
+    assert shown(two, kind="when", near=evidence(10), ordinal=-1).text == f"I last saw the mug {at(50)} for 3 s."
     ago = shown(two, kind="when", text="how long ago did i see the mug")
     assert "That is 15 min 47 s before the question." in ago.text, "asked at 1000 s, last seen at 53 s"
     named = [
@@ -67,7 +69,11 @@ def test_when_it_was_seen() -> None:
     birds = lead(*named, phrase="birds")
     listed = f"I saw the birds: what looked like a hen {at(10)} and an owl {at(50)}."
     assert shown(birds, kind="list").text == listed, "in their order, each where it was seen best"
+    assert shown(birds, kind="list").confidence == 0.4, "of several half as sure"
     assert shown(birds, kind="which", ordinal=1).text.endswith("It looked like a hen.")
+    assert shown(birds, kind="which", ordinal=2).text.endswith("It looked like an owl.")
+    alone = shown(lead(named[0], phrase="birds"), kind="list")
+    assert (alone.text, alone.confidence) == (f"I saw the birds {at(10)}. It looked like a hen.", pytest.approx(0.8 * 0.8 / 0.9, abs=1e-4))
     assert "looked like" not in shown(birds, kind="when").text
     assert shown(lead(*named[:1], phrase="hens"), kind="list").text.endswith('into "s").'), "the same name says nothing"
     read = msgspec.structs.replace(lead(episode(10)), basis="text")
@@ -81,11 +87,13 @@ def test_what_came_after_or_before_something_is_what_came_next_to_it() -> None:
         found = shown(three, kind="what", things=("animals",), relation=relation, anchors=("dog",))
         assert found.text.startswith(f"I saw the animals {came}"), relation
     assert shown(three, kind="what", things=("animals",), relation="after").text.startswith(f"I saw the animals {at(50)}"), "after nothing"
+    beside = shown(three, kind="what", things=("animals",), relation="side", anchors=("dog",))
+    assert beside.text.startswith(f"I saw the animals {at(50)}"), "neither before nor after it"
 
 
 def test_where_it_was_is_what_was_there() -> None:
     near = Scene(
-        sights=tuple(label(name, 0.9 - n / 10) for n, name in enumerate(("sofa", "lamp", "shelf", "table", "chair", "door", "mug")))
+        sights=tuple(label(name, 0.9 - n / 20) for n, name in enumerate(("sofa", "lamp", "shelf", "table", "chair", "door", "mug")))
     )
 
     def brings(action: Any) -> Any:
@@ -123,6 +131,8 @@ def test_what_is_not_sure_is_said_so() -> None:
     doubted = msgspec.structs.replace(unsure, confidence=0.43)
     assert shown(doubted, kind="where").text == f"I may last have seen the mug {at(100, '1 min 40 s')}."
     assert shown(msgspec.structs.replace(unsure, confidence=0.44), kind="where").text.startswith("I think I last saw the mug")
+    for confidence, begin in ((weights().ordinal, "I think I first saw"), (weights().ordinal - 0.001, "I may first have seen")):
+        assert shown(msgspec.structs.replace(unsure, confidence=confidence), kind="list", ordinal=1).text.startswith(begin)
     sure = msgspec.structs.replace(unsure, confidence=weights().surely)
     assert shown(sure, kind="how_many").text.startswith("2 times: ")
     read = msgspec.structs.replace(unsure, basis="text")
@@ -300,6 +310,18 @@ def test_whether_it_was_the_first_time_is_said_of_what_was_surely_seen() -> None
         assert run(local._of_thing(asked, Pool(leads=(mug,)), []), by_name(mug))[0].text == says
 
 
+def test_only_a_question_for_the_place_in_a_row_is_answered_with_it() -> None:
+    mug = lead(episode(10), episode(100))
+    asks: dict[str, Any] = {"things": ("mug",), "near": evidence(10), "text": "was that the first time"}
+    assert pictures.whether_nth(session(kind="yes_no", ordinal=1, **asks), mug) is not None
+    others: tuple[dict[str, Any], ...] = (
+        {"kind": "when", "ordinal": 1}, {"kind": "yes_no"}, {"kind": "yes_no", "ordinal": 1, "near": None},
+        {"kind": "yes_no", "ordinal": 1, "text": "was the mug first"}, {"kind": "yes_no", "ordinal": 3},
+    )  # fmt: skip
+    for other in others:
+        assert pictures.whether_nth(session(**{**asks, **other}), mug) is None, other
+
+
 def test_more_than_once_is_proved_by_two_appearances() -> None:
     def asked(text: str, *at_s: int, **more: Any) -> Reply:
         return shown(lead(*(episode(one) for one in at_s), phrase="mug", confidence=0.8), kind="yes_no", text=text, **more)
@@ -380,7 +402,9 @@ def test_a_place_is_looked_for_beside_each_of_eight_appearances() -> None:
     assert looks == [(100 * n - 5) * US for n in range(1, 9)]
     assert (found.evidence[0], found.unverified) == ("m300000000", ())
     elsewhere = run(pictures.from_pictures(s, Pool(), many), by_name())[0]
-    assert elsewhere.unverified == ("in the hall",)
+    assert (elsewhere.unverified, elsewhere.confidence) == (("in the hall",), 0.4), "half as sure"
+    by = run(pictures.from_pictures(session(kind="when", things=("mug",), place="in the hall", person="Laura"), Pool(), many), by_name())[0]
+    assert (by.unverified, by.confidence) == (("in the hall", "Laura"), pytest.approx(0.8 / 3, abs=1e-4))
     assert elsewhere.text.endswith(" Whether in the hall, I cannot tell.")
     for sure, there in ((weights().surely, True), (weights().surely - 0.001, False)):
         place = msgspec.structs.replace(hall, confidence=sure)
@@ -830,6 +854,33 @@ def test_words_hold_all_of_a_question_above_99_of_100(held: float, all_of_it: bo
     assert (comes.status == "answered", comes.text.startswith("I cannot tell.")) == (all_of_it, not all_of_it)
     level, car = heard("The car is parked on level 2.", 5, held=held, cosine=0.4, above=3.0), lead(episode(10), phrase="car")
     assert put("Where is our car?", Pool(candidates=(level,), leads=(car,))).text.startswith("On level 2: ") is all_of_it
+
+
+@pytest.mark.parametrize(
+    ("question", "seen", "settled"),
+    [
+        ("Is the flight on time?", False, True),
+        ("Is the flight on time?", True, False),
+        ("Is the flight not on time?", False, False),
+        ("Was the flight on time before the meeting?", False, False),
+        ("When is the flight on time?", False, False),
+        ("Is the flight late?", False, False),
+    ],
+)
+def test_unlikely_words_settle_a_plain_claim_that_no_picture_shows(question: str, seen: bool, settled: bool) -> None:
+    words, leads = heard("The flight is delayed.", 5), (lead(episode(10), phrase="flight"),) if seen else ()
+    told = local._settled(asked(question), Pool(leads=leads), [(0.1, words)])
+    assert (told and (told.text.partition(":")[0], told.confidence)) == (("No", 0.45) if settled else None)
+
+
+def test_a_summary_is_of_a_time_or_of_the_thing_that_it_names() -> None:
+    def told(question: str, one: Lead) -> str:
+        return put(question, Pool(leads=(one,)), lambda _: Scene(evidence=(evidence(10),), sights=(label("sofa"),))).text
+
+    mug, strange = lead(episode(10)), Lead(phrase="xylomat", firing=0.0)
+    assert told("Sum up the mug.", mug) == f"I saw the mug {at(10)}."
+    assert told("Sum up 10:01 to 10:03, my memory is like sawdust", strange) == f"Sofa, {at(10)}."
+    assert told("Where was the xylomat at 10:02, please?", strange).startswith("I cannot recognise a xylomat.")
 
 
 def test_words_that_are_as_sure_as_pictures_are_told() -> None:
@@ -1306,5 +1357,7 @@ def test_when_it_was_in_view_the_longest() -> None:
     assert (longest.text, longest.confidence) == (f"I saw the mug {at(50)} for 20 s.", pytest.approx(0.54))
     assert shown(mug, kind="when", text="when did i see the mug for the shortest time").text == f"I saw the mug {at(100, '1 min 40 s')}."
     assert shown(mug, kind="how_many", text="how many times did i see the longest mug").text.startswith("3 times")
+    two = lead(episode(10, 14), episode(50, 52))
+    assert shown(two, kind="when", text="when did i see the mug the longest").text == f"I saw the mug {at(10)} for 4 s."
     once = shown(lead(episode(10, 14), confidence=0.9), kind="when", text="when did i see the mug the longest")
     assert once.confidence == pytest.approx(0.9), "of one time nothing is compared"

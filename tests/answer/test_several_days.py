@@ -162,6 +162,7 @@ def test_several_are_told_in_a_row() -> None:
     assert [told.text.count(f"gate {n}") for n in (18, 64, 83)] == [1, 1, 1]
     assert told.text.index("gate 18") < told.text.index("gate 64") < told.text.index("gate 83")
     assert told.evidence == tuple(one.evidence[0].id for one in (gates[0], gates[1], gates[3]))
+    assert answer("Which gates did we leave from?", *gates[:2]).evidence == (gates[0].evidence[0].id, gates[1].evidence[0].id)
     then = answer("Which gates did we leave from?", *gates, from_us=2 * DAY_S * US)
     assert "gate 18" not in then.text
     assert "gate 18" not in answer("Which gate do we leave from?", *gates).text
