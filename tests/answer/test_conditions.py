@@ -619,6 +619,7 @@ def test_which_of_several_things_were_seen_and_which_not() -> None:
     assert answer("Which of these did I see: a mug, a drum?", brings).text.endswith("I have not seen a drum.")
     assert pictures.is_listed(understand("Which did I see: a mug, a drum or a saw?"))
     assert not pictures.is_listed(understand("Which did I see: a mug or a drum?")), "one of two is chosen"
+    assert not pictures.is_listed(understand("Which of these is a mug?")), "one thing is no list"
     assert not pictures.is_listed(understand("Boarding's from which gate, going by the sign?"))
 
 

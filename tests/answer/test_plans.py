@@ -201,17 +201,24 @@ def test_only_a_clause_of_saying_leads_to_what_was_said() -> None:
     asked = {"kind": "what", "relation": "while", "anchors": ("tent",), "hint": "seen", "words": ("tent",)}
     brings = while_told(heard("The tent is red.", 50, held=1.0, cosine=0.9, above=8.0), 51)
 
-    def text(**more: Any) -> str:
+    def told(**more: Any) -> Reply:
         made: Reply = run(local.reply(session(**{**asked, **more})), brings)[0]
-        return made.text
+        return made
+
+    def text(**more: Any) -> str:
+        return told(**more).text
 
     assert text(clause="while the tent was mentioned").startswith("Cup, at 00:00:51")
     assert text(clause="while the tent was mentioned", hint="none").startswith("Cup")
-    assert not text(clause="while the tent was mentioned", hint="said").startswith("cup")
-    assert not text(clause="while the tent was mentioned", things=("dog",)).startswith("cup")
+    said = "what was said while the tent was mentioned"
+    assert text(clause="while the tent was mentioned", hint="said", text=said).startswith('Somebody said "The tent is red."')
+    assert not text(clause="while the tent was mentioned", things=("dog",)).startswith("Cup")
     assert text(clause="while the tent was mentioned", things=("animal",), verb="stare").startswith("Cup")
-    assert not text(clause="while the tent fell").startswith("cup")
-    assert not text(clause="after the tent was mentioned", relation="after").startswith("cup")
+    assert text(clause="while the tent was mentioned", things=("animal",), kind="which").startswith("Cup")
+    assert text(clause="while the tent was mentioned", hint="none", kind="what", verb="go").startswith("Cup"), "no thing is named"
+    assert not text(clause="while the tent fell").startswith("Cup")
+    then, after = (told(clause=f"{word} the tent was mentioned", relation=word).evidence for word in ("while", "after"))
+    assert ("m50000000" in then, "m50000000" in after) == (True, False), "what was said is no proof of what came after it"
 
 
 def test_words_that_no_slot_took_are_not_answered_with_a_scene() -> None:

@@ -873,6 +873,19 @@ def test_unlikely_words_settle_a_plain_claim_that_no_picture_shows(question: str
     assert (told and (told.text.partition(":")[0], told.confidence)) == (("No", 0.45) if settled else None)
 
 
+def test_what_was_seen_most_often_may_have_been_said_of_a_kind() -> None:
+    said, cow = heard("The animal that you saw most often is the cow.", 5, **SURE), Scene(evidence=(evidence(10),), sights=(label("cow"),))
+    of_kind = put("Which animal did I see most often?", Pool(candidates=(said,), leads=(Lead(phrase="animal"),)), lambda _: cow)
+    assert of_kind.evidence == ("m5000000",)
+    assert put("What did I see most often?", Pool(candidates=(said,)), lambda _: cow).evidence == ("m10000000",)
+
+
+def test_how_many_counts_the_thing_that_it_names() -> None:
+    hen, eggs = lead(episode(10), phrase="hen", confidence=0.9), lead(episode(50), episode(90), phrase="eggs", confidence=0.6)
+    assert put("How many eggs has the hen laid?", Pool(leads=(hen, eggs))).text.startswith("2 times: I saw the eggs")
+    assert put("When did the hen lay eggs?", Pool(leads=(hen, eggs))).text.startswith(f"I saw the hen {at(10)}")
+
+
 def test_a_summary_is_of_a_time_or_of_the_thing_that_it_names() -> None:
     def told(question: str, one: Lead) -> str:
         return put(question, Pool(leads=(one,)), lambda _: Scene(evidence=(evidence(10),), sights=(label("sofa"),))).text
@@ -1049,9 +1062,12 @@ def test_the_signs_themselves_in_their_order() -> None:
     assert (were_any.evidence, were_any.text[:5]) == (all_of_them, "Yes: ")
     for less in ("Were there any signs in the kitchen?", "Did I not see any signs?", "Did Anna see any signs?", "Were the signs in view?"):
         assert told(less).evidence != all_of_them, less
-    words = ["GATE", "COFFEE", "EXIT", "HOTEL", "BAKERY", "PLUMBING", "MUSEUM", "STATION", "PHARMACY", "CINEMA", "SWIMMING"]
+    words = ["GATE", "COFFEE", "EXIT", "HOTEL", "BAKERY", "PLUMBING", "MUSEUM", "STATION", "PHARMACY", "CINEMA", "JEWELLER"]
     many = put("Which notices did I pass?", Pool(candidates=tuple(sign(30 * n, word) for n, word in enumerate(words))))
     assert [word for word in words if word in many.text] == words[:10], "of eleven ten are told"
+    assert many.text.endswith(" And 1 more.")
+    ten = put("Which notices did I pass?", Pool(candidates=tuple(sign(30 * n, word) for n, word in enumerate(words[:10]))))
+    assert not ten.text.endswith("more.")
     assert told("What did the tenth sign say?").evidence != ("m30000000",)
     assert told("Which signs forbid dogs?").evidence != all_of_them, "more is asked than which signs there were"
     s = session()
