@@ -892,6 +892,7 @@ def test_a_summary_is_of_a_time_or_of_the_thing_that_it_names() -> None:
 
     mug, strange = lead(episode(10)), Lead(phrase="xylomat", firing=0.0)
     assert told("Sum up the mug.", mug) == f"I saw the mug {at(10)}."
+    assert told("Sum up my day, the mug", mug) == f"I saw the mug {at(10)}."
     assert told("Sum up 10:01 to 10:03, my memory is like sawdust", strange) == f"Sofa, {at(10)}."
     assert told("Where was the xylomat at 10:02, please?", strange).startswith("I cannot recognise a xylomat.")
 
@@ -1077,6 +1078,33 @@ def test_the_signs_themselves_in_their_order() -> None:
     assert early.evidence == ("m90000000", "m120000000")
 
 
+@pytest.mark.parametrize(
+    ("question", "read"),
+    [
+        ("What did I read?", (30, 90, 120)),
+        ("Did I see any writing?", (30, 90, 120)),
+        ("Which text did I read?", (30, 90, 120)),
+        ("What numbers did I read?", (30, 60, 90)),
+        ("Which numbers did I see?", (30, 60, 90)),
+        ("Were there any numbers?", (30, 60, 90)),
+        ("List the figures that I read", (30, 60, 90)),
+        ("What numbers did they say?", ()),
+        ("How many numbers did I see?", ()),
+        ("What did I write?", ()),
+        ("What did I read in the kitchen?", ()),
+        ("What did Anna read?", ()),
+        ("Did I read anything?", ()),
+        ("Were there any signs about parking?", ()),
+        ("What signs did I see after the dog?", ()),
+    ],
+)
+def test_which_questions_ask_for_all_that_was_read_or_for_its_figures(question: str, read: tuple[int, ...]) -> None:
+    signs = ((90, "GATE 84"), (30, "COFFEE 5 EUR"), (60, "29"), (120, "EXIT"))
+    every = tuple(Candidate(channel="text", text=words, evidence=(evidence(at_s, text=words),)) for at_s, words in signs)
+    told = statements.signs(asked(question), Pool(candidates=(*every, heard("it was gate 3", 5))))
+    assert (told.evidence if told else ()) == tuple(f"m{at_s}000000" for at_s in read)
+
+
 def test_half_a_question_goes_on_about_nothing() -> None:
     s = session()
     for question, said in (("and before that?", True), ("and him?", True), ("and the mug?", False), ("and Tom?", False)):
@@ -1187,6 +1215,14 @@ def test_as_likely_words_that_are_not_alike_are_told_newest_first() -> None:
         ("What does a ticket on bus 96 cost?", "A ticket on bus 96 is 3 euros.", "Ben", True),
         ("What is the price of the tea?", "it is 2.80", "Ben", True),
         ("Did I see the key?", "I saw the key", "Ben", False),
+        ("What price did they mention?", "it is hot", "Ben", False),
+        ("What price did they mention?", "it is 3 euros", "Ben", True),
+        ("Where is the meeting?", "The meeting is on Monday.", "Ben", False),
+        ("Where is the meeting?", "The meeting is in the hall.", "Ben", True),
+        ("How many guests are coming?", "Guests are coming.", "Ben", False),
+        ("How many guests are coming?", "Twelve guests are coming.", "Ben", True),
+        ("Which film do we watch?", "We watch it at home.", "Ben", True),
+        ("Who called?", "It was late.", "Ben", False),
         ("What did I see at the door?", "a key", "Ben", True),
         ("Where can I see the giraffe?", "You can see the giraffe in the zoo.", "Ben", True),
         ("Where did I see the giraffe?", "I saw the giraffe in the zoo.", "Ben", False),
@@ -1221,6 +1257,21 @@ def test_as_likely_words_that_are_not_alike_are_told_newest_first() -> None:
 )
 def test_whose_words_may_tell_it(question: str, words: str, speaker: str, tells: bool) -> None:
     assert statements.may_tell(understand(question), heard(words, speaker=speaker)) is tells
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "tells"),
+    [
+        ("Where is the bus?", "BUS 14", True),
+        ("Is the shop open?", "SHOP OPEN TODAY", True),
+        ("What is it called?", "it is red", True),
+        ("How many signs were there?", "BUS 14", True),
+        ("How often did the bus come?", "BUS 14", False),
+        ("What did he hold?", "BUS 14", False),
+    ],
+)
+def test_which_signs_may_tell_it(question: str, text: str, tells: bool) -> None:
+    assert statements.may_tell(understand(question), msgspec.structs.replace(heard(text), channel="text")) is tells
 
 
 def test_a_sign_does_not_tell_what_was_said() -> None:
