@@ -911,6 +911,48 @@ def test_a_thing_beside_the_question_is_told_where_it_was_surely_seen() -> None:
     assert run(local._mentioned(s, Pool()), by_name(lead(episode(10), confidence=weights().surely - 0.001)))[0] is None
 
 
+@pytest.mark.parametrize(
+    ("fields", "looked_for", "text"),
+    [
+        ({}, Pool(), "I saw the mug"),
+        ({"kind": "how_many"}, Pool(), "2 times: I saw the mug"),
+        ({"kind": "where"}, Pool(), "I last saw the mug"),
+        ({}, Pool(leads=(Lead(phrase="cup", firing=0.0),)), "I saw the mug"),
+        ({"kind": "how_many", "counts": "at_once"}, Pool(), ""),
+        ({"kind": "what"}, Pool(), ""),
+        ({"form": "name"}, Pool(), ""),
+        ({}, Pool(leads=(Lead(phrase="cup"),)), ""),
+        ({}, Pool(leads=(Lead(phrase="mug", firing=0.0),)), ""),
+    ],
+)
+def test_when_another_thing_of_the_text_is_told(fields: dict[str, Any], looked_for: Pool, text: str) -> None:
+    """Where it is asked when, where or how often something was, and what was looked for means nothing in pictures."""
+    s, mug = (
+        session(**{"kind": "when", "text": "the mug was there, when was that", **fields}),
+        lead(episode(10), episode(50), confidence=0.9),
+    )
+    told = run(local._mentioned(s, looked_for), by_name(mug))[0]
+    assert (told.text[: len(text)] if told else "") == text
+    assert run(local._mentioned(s, looked_for), by_name(msgspec.structs.replace(mug, basis="text")))[0] is None, "it was only read"
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Which xylomat lay by the mug, and how many times was it there?", "2 times: I saw the mug"),
+        ("Why was the mug broken and when was it there?", "I saw the mug"),
+        ("What did he say about the mug, and when?", ""),
+        ("My mug fell and broke, tell me when", ""),
+        ("What did the mug say?", ""),
+    ],
+)
+def test_what_a_text_asks_for_somewhere_is_a_second_reading(question: str, text: str) -> None:
+    s = asked(question)
+    s.question = msgspec.structs.replace(s.question, text=question)
+    told = run(local._again(s), by_name(lead(episode(10), episode(50), confidence=0.9)))[0]
+    assert (told.text[: len(text)] if told else "") == text
+
+
 def test_why_nothing_is_said() -> None:
     fox = Lead(phrase="fox")
     assert put("Did I see a fox?", Pool(leads=(fox,))).text == "No, I have not seen a fox in this memory."
@@ -1124,6 +1166,10 @@ def test_the_whole_memory_is_searched_for_words_and_the_stretch_for_pictures() -
     assert looks("Where did I see the mug?", from_us=5, to_us=9, problem="none") == [("where did i see the mug?", (), None, 1000 * US)]
     assert looks('Did I see the word "EXIT"?')[0][1] == ('"exit"',)
     assert looks("Who is Tom?")[1][1] == ("tom",)
+    assert looks("Have I been near a ferret?")[0][1] == ("ferret",)
+    then = looks("What is the plan on Friday?", from_us=5, to_us=9)
+    in_day = [(bool(question), from_us) for question, _, from_us, _ in then]
+    assert in_day == [(True, None), (True, 5), (False, 5)], "words of all times and of that day, pictures of that day"
 
 
 def test_two_sayings_are_told_where_they_differ() -> None:

@@ -1,5 +1,6 @@
 """A memory of several days: what was told or seen again counts as it was last, or on the day that is asked about."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,19 @@ def test_what_it_was_before_goes_on_about_words() -> None:
     assert (only.status, only.text) == ("abstained", "I know of nothing that was told before that.")
     assert answer("where was the car parked before", *LEVELS).text.startswith("On level 4")
     assert answer("what was the previous level", *LEVELS).text.startswith("4: somebody")
+
+
+def test_what_was_told_last_is_read_with_what_was_asked_before_it() -> None:
+    s, read = asked("And before that?", "Where is the car parked?"), []
+    s.before = (Turn(question="Where is the cat?"), Turn(question="Where is the car parked?"))
+
+    def reads(text: str, turns: Sequence[Turn]) -> tuple[Parsed, TimeSpan]:
+        read.append((text, [turn.question for turn in turns]))
+        return understand(text), TimeSpan()
+
+    s.reads = reads
+    run(local._again_in_words(s), lambda _: Pool())
+    assert read == [("Where is the car parked?", ["Where is the cat?"])]
 
 
 def test_what_it_was_before_it_was_that() -> None:
@@ -220,7 +234,18 @@ def test_what_was_said_at_another_time_is_told_as_such() -> None:
 
 def test_nothing_was_recorded_on_a_day_that_is_over() -> None:
     keys, none = heard("I put the keys in the hall.", DAY_S, **SURE), {"problem": "Nothing was recorded yesterday."}
-    assert answer("Where did I say that I put the keys yesterday?", keys, **none).text == "Nothing was recorded yesterday."
+    for day in ("yesterday", "two days ago", "last Monday", "the day before yesterday"):
+        told = answer(f"Where did I say that I put the keys {day}?", keys, **none)
+        assert told.text == "Nothing was recorded yesterday.", day
+    film = heard("We watch the film called The Garden.", DAY_S, **SURE)
+    for question, to_come, answered in (
+        ("What film did we watch on Tuesday?", False, False),
+        ("Which film did they say we watch today?", False, False),
+        ("Which film did they say we watch today?", True, True),
+        ("Which film did they say we watch on Tuesday?", False, True),
+    ):
+        told = answer(question, film, problem="Nothing was recorded then.", to_come=to_come)
+        assert (told.status == "answered", told.text == "Nothing was recorded then.") == (answered, not answered), question
     assert answer(
         "give me Tuesday", heard("We meet on Tuesday.", DAY_S, **SURE), problem="Nothing was recorded on Tuesday."
     ).text.startswith("Nothing")
@@ -252,6 +277,8 @@ def test_on_how_many_days() -> None:
     s = asked("On which days was the mug there?")
     once = lead(episode(100))
     assert run(pictures.from_pictures(s, Pool(leads=(once,)), once), lambda _: Scene())[0].text.startswith("1 day: ")
+    twice = lead(episode(100), episode(DAY_S))
+    assert run(pictures.from_pictures(s, Pool(leads=(twice,)), twice), lambda _: Scene())[0].text.startswith("2 days: ")
 
 
 def test_before_or_after_is_asked_of_the_last_occasion_that_had_both() -> None:
