@@ -1403,6 +1403,28 @@ def test_all_that_was_there_where_no_thing_is_named() -> None:
         assert answer(question, within()).status == "abstained", question
 
 
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("What was I doing at 10:02?", "Sofa, at"),
+        ("What was I doing?", "I have heard or read nothing that answers this."),
+        ("What did I drink at 10:02?", "I have heard or read nothing that answers this."),
+        ("How was it?", "I have heard or read nothing that answers this."),
+        ("Was it there at 10:02?", "Sofa, at"),
+        ("Was I there?", "I have heard or read nothing that answers this."),
+        ("Where was I?", "Sofa, at"),
+        ("What happened?", "Sofa, at"),
+        ("What did I see after the cat?", "Sofa, at"),
+        ("Did it rain after the cat?", "I have heard or read nothing that answers this."),
+        ("Where is the xqzw?", "I have not seen a xqzw in this memory."),
+    ],
+)
+def test_a_scene_is_told_where_no_more_is_asked_than_what_was_there(question: str, told: str) -> None:
+    said = answer(question, within(lead(episode(50), phrase="cat", confidence=0.9)))
+    assert said.text.startswith(told)
+    assert said.text.endswith("What was done I cannot tell.") is ("doing at" in question)
+
+
 def test_which_kind_of_nothing_it_is() -> None:
     assert answer("Where is the fox?", within()).text == "I have not seen a fox in this memory."
     code = answer("What is the code of the fox?", within())

@@ -184,6 +184,8 @@ def test_several_are_told_in_a_row() -> None:
     many = tuple(heard(f"We leave from gate {n}.", n * DAY_S, **SURE) for n in range(10, 22))
     assert answer("Which gates did we leave from?", *many).text.endswith("And 2 more.")
     assert not answer("Which gates did we leave from?", *many[:10]).text.endswith("more.")
+    alone = answer("Which gates did we leave from?", msgspec.structs.replace(gates[0], clarity=0.5))
+    assert alone.text.endswith(" I did not hear it clearly."), "one is told as any other words"
     sure = answer("Which gates did we leave from?", *gates).confidence
     unclear = msgspec.structs.replace(gates[1], clarity=0.66)
     less = answer("Which gates did we leave from?", gates[0], unclear, gates[3]).confidence
