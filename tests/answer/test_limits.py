@@ -375,14 +375,18 @@ def test_a_sign_may_say_the_state_of_what_it_names_but_not_what_i_did() -> None:
     sign = lead(msgspec.structs.replace(episode(10), evidence=(evidence(10, text="KL383 ON TIME", channel="text"),)), phrase="kl383")
     sign = msgspec.structs.replace(sign, basis="text")
 
-    def said(text: str, thing: Lead = sign) -> Any:
-        asked = session(kind="yes_no", things=("kl383",), predicate="delayed", text=text)
+    def said(text: str, thing: Lead = sign, **more: Any) -> Any:
+        asked = session(**{"kind": "yes_no", "things": ("kl383",), "predicate": "delayed", "text": text, **more})
         return run(pictures.from_pictures(asked, Pool(leads=(thing,)), thing), found(thing))[0]
 
     reply = said("is kl383 delayed")
     assert (reply.status, reply.unverified, reply.evidence) == ("answered", ("delayed",), ("m10000000",))
     assert reply.text == 'No: I read "KL383 ON TIME" at 00:00:10 on Thursday 1970-01-01 (10 s into "s").'
     assert reply.confidence == 0.4, "half of .8"
+    assert said("is kl383 good", predicate="good", verb="be").status == "abstained", "it says nothing of that state"
+    assert said("is kl383 never delayed", negated=True).status == "abstained"
+    stop = said("does kl383 stop in rome", predicate="stopped", verb="stop", place="in rome")
+    assert (stop.status, stop.text[:22]) == ("answered", 'I read "KL383 ON TIME"'), "what stands there of it, and no yes"
     for other in ("did i delay kl383", "have we delayed kl383"):
         assert said(other).status == "abstained"
     assert said("is kl383 delayed", msgspec.structs.replace(sign, basis="frame")).status == "abstained"
