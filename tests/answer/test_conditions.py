@@ -174,6 +174,9 @@ def test_things_of_a_kind_need_not_look_alike() -> None:
     assert first.confidence == pytest.approx(0.77 * 0.9 * 0.6 / 0.9), "as sure as the first one is beside the best"
     assert shown(animals, kind="how_many", things=("animals",)).text.startswith("1 time: ")
     assert base.tracks_of(session(kind="when").parsed, animals) == base.strong(animals)
+    cup, mug = named(10, "cup", 0.6), named(90, "mug", 0.9)
+    mugs = msgspec.structs.replace(lead(cup, mug, phrase="mugs"), same={"m10000000": 0.0, "m90000000": 1.0})
+    assert base.tracks_of(session(kind="which").parsed, mugs) == base.strong(mugs), "its best picture is one of a mug itself"
 
 
 def test_what_came_next_is_the_nearest_of_its_kind() -> None:

@@ -304,6 +304,19 @@ def test_a_second_reading_is_told_from_85_of_100_of_the_first_on() -> None:
     assert "may also be" not in statements.tell(session(kind="what"), [(0.8, one), (0.67, two)]).text
 
 
+@pytest.mark.parametrize(("other", "alike"), [("TRACK", True), ("BRAIN", True), ("TRUCK", False)])
+def test_words_are_alike_from_60_of_100_on(other: str, alike: bool) -> None:
+    """Three letters of five are the same in TRAIN and TRACK, two in TRUCK."""
+    one, two = words("TRAIN"), words(other, at_s=5)
+    assert ("may also be" in statements.tell(session(kind="what"), [(0.8, one), (0.79, two)]).text) is not alike
+    assert (len(statements.versions(Parsed(kind="what"), [(0.8, one), (0.1, two)])) == 2) is alike
+    s = session(kind="what")
+    s.__dict__["_read"] = (understand("Which signs did I see?"), s.span)
+    told = statements.signs(s, Pool(candidates=(one, two)))
+    assert told is not None
+    assert (len(told.evidence) == 1) is alike
+
+
 def test_words_that_were_hardly_heard_are_told_as_such() -> None:
     """-.28 + 1.55 ln(c / (1.001 - c)): of .5 the odds are .754, of .65 1.962, of .66 2.103."""
     one = msgspec.structs.replace(words("The cat is called Asco."), channel="speech")

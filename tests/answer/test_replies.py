@@ -900,6 +900,27 @@ def test_what_was_seen_most_often_may_have_been_said_of_a_kind() -> None:
     assert put("What did I see most often?", Pool(candidates=(said,)), lambda _: cow).evidence == ("m10000000",)
 
 
+def test_what_was_said_most_often_is_told_in_words() -> None:
+    said = heard("He says hello most often.", 5, **SURE)
+    assert put("What did he say most often?", Pool(candidates=(said,))).evidence == ("m5000000",)
+
+
+def test_of_words_those_are_weighed_that_lie_where_the_relation_puts_them() -> None:
+    before, after = heard("It may rain soon.", 20), heard("It may rain hard.", 70)
+    plan = local._unweighed(asked("What did he say about the rain after the cat?"), Pool(candidates=(before, after)))
+    told, left = run(plan, within(lead(episode(50), phrase="cat", confidence=0.9)))[0]
+    assert (told, left.candidates) == (None, (after,))
+
+
+def test_whether_it_was_said_or_read_is_not_known_of_nothing() -> None:
+    asks = "Level three, was that on a sign or did somebody say it?"
+    assert put(asks, Pool()).text == "I have heard or read nothing that answers this."
+    level = heard("We are on level three.", 5, held=1.0)
+    assert put(asks, Pool(candidates=(level,))).text.startswith("It was said, not read that I know: ")
+    half = heard("The level is low.", 5, held=1.0)
+    assert put(asks, Pool(candidates=(half,))).text.startswith("It was said, not read that I know: "), "one of two words"
+
+
 def test_how_many_counts_the_thing_that_it_names() -> None:
     hen, eggs = lead(episode(10), phrase="hen", confidence=0.9), lead(episode(50), episode(90), phrase="eggs", confidence=0.6)
     assert put("How many eggs has the hen laid?", Pool(leads=(hen, eggs))).text.startswith("2 times: I saw the eggs")
@@ -1312,6 +1333,8 @@ def test_as_likely_words_that_are_not_alike_are_told_newest_first() -> None:
         ("What is my brother's name?", "I should call my mother Anna more often", "Ben", False),
         ("Who should I call?", "I should call my mother more often", "Ben", True),
         ("What size does my sister take?", "Tell my brother to come", "Ben", False),
+        ("What does my sister like?", "I should call my brother", "Ben", False),
+        ("What does my sister like?", "My sister likes tea", "Ben", True),
         ("What was David wearing?", "The meeting with David is on Sunday", "Ben", False),
         ("What was David wearing?", "David wears a red hat", "Ben", True),
         ("Which size of shoes does my brother wear?", "My brother's shoe size is 44", "Ben", True),

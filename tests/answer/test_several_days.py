@@ -556,6 +556,19 @@ def test_what_it_was_on_another_day_goes_on_about_it() -> None:
     assert not understand("what did I see on Saturday?").follows
 
 
+def test_words_differ_where_each_has_one_that_the_other_has_not() -> None:
+    gate = heard("We leave from gate 64.")
+    for other, differs in (("We leave from gate 64 today.", False), ("We leave from gate", False), ("We leave from gate 83.", True)):
+        assert statements._differ(gate, heard(other)) is statements._differ(heard(other), gate) is differs, other
+
+
+def test_pictures_that_are_surer_than_words_are_told_unless_those_tell_several_things() -> None:
+    mugs, red, blue = lead(episode(10), phrase="mugs"), heard("I saw the red mugs.", 5), heard("I saw the blue mugs.", 9)
+    for words, told in (([red], "I saw the mugs"), ([red, blue], "Somebody said")):
+        plan = local._of_thing(asked("Which mugs did I see?"), Pool(leads=(mugs,)), [(0.5, one) for one in words])
+        assert run(plan, by_name(mugs))[0].text.startswith(told)
+
+
 def test_a_number_that_names_the_thing_is_kept() -> None:
     buses = tuple(heard(f"Bus {n} goes to {town}.", day * DAY_S, **SURE) for day, n, town in ((1, 87, "Vienna"), (2, 83, "Dublin")))
     assert "Vienna" in answer("Where does bus 87 go?", *buses).text
