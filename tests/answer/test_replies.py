@@ -917,6 +917,9 @@ def test_whether_it_was_said_or_read_is_not_known_of_nothing() -> None:
     assert put(asks, Pool()).text == "I have heard or read nothing that answers this."
     level = heard("We are on level three.", 5, held=1.0)
     assert put(asks, Pool(candidates=(level,))).text.startswith("It was said, not read that I know: ")
+    nothing = asked("Was that on a sign or did somebody say it?")
+    assert statements.said_or_read(nothing, Pool(candidates=(level,))) is None, "it names no words"
+    assert statements.said_or_read(asked(asks), Pool(candidates=(heard("It is late.", 5),))) is None, "nothing holds half of it"
     half = heard("The level is low.", 5, held=1.0)
     assert put(asks, Pool(candidates=(half,))).text.startswith("It was said, not read that I know: "), "one of two words"
 

@@ -163,7 +163,11 @@ def test_each_time_that_it_was_said_is_counted_once() -> None:
     assert told.text.startswith("2 times: Somebody said")
     assert told.evidence == tuple(one.evidence[0].id for one in keys)
     assert told.confidence == pytest.approx(0.5 * min(map(statements.heard_right, keys)), abs=1e-4)
-    assert statements.how_often(asked("How often did I see the keys?"), Pool(candidates=tuple(keys))) is None
+    unclear = msgspec.structs.replace(keys[1], clarity=0.66)
+    less = answer("How often did I say that the keys are in the kitchen?", keys[0], unclear)
+    assert less.confidence == pytest.approx(0.5 * statements.heard_right(unclear), abs=1e-4), "as sure as what was heard least clearly"
+    for question in ("How often did I see the keys?", "When did I say that the keys are here?", "How many keys did I say there are?"):
+        assert statements.how_often(asked(question), Pool(candidates=tuple(keys))) is None, question
     assert statements.how_often(asked("How often did I say that the keys are here?"), Pool(candidates=(other,))) is None
     for held, counted in ((0.99, False), (1.0, True)):
         said = msgspec.structs.replace(keys[0], held=held)

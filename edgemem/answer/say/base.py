@@ -43,7 +43,7 @@ _AS_CLEAR = 0.8
 """What scores less than this share of the best is no newer sight of it: with that 31 of the 53 are right. Nor is a sign with another number
 a second one of it."""
 ALL_HELD = 0.99
-"""Share of a question's words from which on words hold all of it."""
+"""Above this share of a question's words, words hold all of it."""
 CITED, OTHERS = 3, 5
 OF_A_KIND = frozenset(("what", "which", "list"))
 """Kinds of a question that asks which of several things there was."""
