@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from edgemem.answer.understand.timeref import take_time
+from edgemem.answer.understand.timeref import TimeRef, take_time
 from edgemem.answer.understand.timespan import TimeSpan, resolve
 from edgemem.clock import from_iso
 from edgemem.records import US, Moment, Question
@@ -84,6 +84,13 @@ EVENING = FakeView(("out", "2026-05-03T08:00:00Z", 1200), ("home", "2026-05-04T2
         ("before nine", EVENING, "2026-05-04T12:00:00Z", "00:00:00", "", "20:59:59.999999"),
         ("before nine", EVENING, "2026-05-04T11:59:59Z", "2026-05-03T00:00:00", "", "2026-05-03T08:59:59.999999"),
         ("in the night", BOTH, "2026-05-05T01:00:00Z", "18:00:00", "", "2026-05-05T04:59:59.999999"),
+        ("right at the start", WALK, "2026-05-04T10:00:00Z", "10:00:00", "10:00:00", "10:00:30"),  # it begins this moment
+        ("yesterday at minute 5", SPRING, "2026-05-05T20:00:00Z", "21:55:00", "21:55:30", "21:56:00"),
+        ("yesterday in the first 5 minutes", WALK, "2026-05-04T10:25:00Z", "10:00:00", "", "10:05:00"),  # no stream began then
+        ("since Sunday", SPRING, "2026-05-05T20:00:00Z", "2026-05-03T00:00:00", "", "2026-05-05T23:59:59.999999"),
+        ("since Sunday afternoon", SPRING, "2026-05-05T20:00:00Z", "2026-05-03T12:00:00", "", "2026-05-05T23:59:59.999999"),
+        ("before Monday", SPRING, "2026-05-05T20:00:00Z", "2025-12-25T00:00:00", "", "2026-05-03T23:59:59.999999"),
+        ("before Monday evening", SPRING, "2026-05-05T20:00:00Z", "2025-12-25T00:00:00", "", "16:59:59.999999"),
     ],
 )  # fmt: skip
 def test_the_edges_of_a_stretch(text: str, view: FakeView, asked: str, start: str, at: str, end: str) -> None:
@@ -123,7 +130,12 @@ def test_another_reading_is_said(text: str, view: FakeView, asked: str, said: st
         ("at 10:25:00", WALK, "2026-05-04T10:25:00Z", 'Nothing was recorded at "at 10:25:00".'),
         ("at 23:00", WALK, "2026-05-04T10:25:00Z", 'Nothing was recorded at "at 23:00", and today that time has not come yet.'),
         ("tonight", WALK, "2026-05-04T10:25:00Z", "That time has not come yet; I remember only what was seen."),
+        ("tonight", WALK, "2026-05-04T18:00:00Z", 'Nothing was recorded in "tonight".'),  # it has begun this moment
+        ("this week in the evening", WALK, "2026-05-04T12:00:00Z", "That time has not come yet; I remember only what was seen."),
+        ("this week in the evening", WALK, "2026-05-05T12:00:00Z", 'Nothing was recorded in "this week in the evening".'),
         ("this morning", WALK, "2026-05-04T23:25:00Z", ""),
+        ("since Tuesday", WALK, "2026-05-05T10:00:00Z", "Nothing was recorded since tuesday."),
+        ("from Saturday to Sunday", WALK, "2026-05-05T10:00:00Z", "Nothing was recorded from saturday to sunday."),
         ("at 42:10", NIGHT, "2026-05-05T01:00:00Z", 'Nothing was recorded at "at 42:10".'),
         ("at 10:22:01", WALK, "2026-05-04T10:25:00Z", 'Nothing was recorded at "at 10:22:01".'),
         ("yesterday at 12:00:00", NIGHT, "2026-05-05T01:00:00Z", 'Nothing was recorded at "yesterday at 12:00:00".'),
@@ -175,6 +187,10 @@ def one_day(day: str, hour: int = 10) -> FakeView:
         ("on May 6th", "2026-05-05", "2025-05-06", 1),
         ("on Tuesday", "2026-05-05", "2026-05-05", 1),
         ("on Wednesday", "2026-05-05", "2026-04-29", 1),
+        ("last Tuesday", "2026-05-05", "2026-04-28", 1),
+        ("on the 28th", "2026-05-05", "2026-04-28", 1),
+        ("from Friday to Monday", "2026-05-05", "2026-05-01", 4),
+        ("from Tuesday to Monday", "2026-05-06", "2026-04-28", 7),
         ("3 days ago", "2026-05-05", "2026-05-02", 1),
         ("on 2025-05-06", "2026-05-05", "2025-05-06", 1),
     ],
@@ -183,6 +199,13 @@ def test_the_days_that_are_meant(text: str, asked: str, start: str, days: int) -
     found = span(text, one_day(start), f"{asked}T20:00:00Z")
     assert (found.problem, found.from_us) == ("", us(f"{start}T00:00:00Z"))
     assert found.to_us == us(f"{start}T00:00:00Z") + days * 86_400 * US - 1
+
+
+@pytest.mark.parametrize(("day", "start"), [("day before 3 days ago", "2026-05-01"), ("day after last tuesday", "2026-04-29")])
+def test_the_day_before_or_after_a_day_that_was_named(day: str, start: str) -> None:
+    now = us("2026-05-05T20:00:00Z")
+    found = resolve(TimeRef(said="", day=day), Question(text="", asked_us=now, as_of_us=now, tz="UTC"), one_day(start))
+    assert (found.problem, found.from_us) == ("", us(f"{start}T00:00:00Z"))
 
 
 def test_a_time_of_day_is_looked_for_on_every_day_that_is_meant() -> None:

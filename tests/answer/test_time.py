@@ -247,6 +247,7 @@ def test_halves_and_quarters_of_an_hour(text: str, at: str | None) -> None:
         ("last weekend", "2026-03-29T10:00:00Z", "2026-03-30T10:00:00Z", "2026-03-27T23:00:00Z", "2026-03-29T22:00:00Z"),  # 47 hours
         ("on Sunday", "2026-10-25T10:00:00Z", "2026-10-26T10:00:00Z", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"),  # 25 hours
         ("last night", "2026-03-29T00:30:00Z", "2026-03-29T10:00:00Z", "2026-03-28T17:00:00Z", "2026-03-29T03:00:00Z"),  # until five
+        ("between 2:00 and 2:30", "2026-03-29T12:00:00Z", "2026-03-29T18:00:00Z", "2026-03-29T12:00:00Z", "2026-03-29T12:30:00Z"),
     ],
 )
 def test_days_are_as_long_as_they_are_when_the_clocks_change(text: str, seen: str, asked: str, start: str, end: str) -> None:

@@ -63,8 +63,7 @@ def resolve(ref: TimeRef | None, question: Question, view: View) -> TimeSpan:
     if ref.future:
         return _TO_COME
     if ref.edge or ref.offsets_s is not None:
-        streams = _streams_of(ref.day, now, question.tz, view)
-        return _by_offset(ref.offsets_s or (_edge(ref.edge, streams) if streams else (0.0, 0.0)), streams, ref.said)
+        return _by_offset(ref.offsets_s, _streams_of(ref.day, now, question.tz, view), ref.said, ref.edge)
     if ref.ago_s is not None:
         return _ago(ref.ago_s, now, bounds, view)
     if ref.last_s is not None:
@@ -85,24 +84,23 @@ def _streams_of(day: str, now: int, tz: str, view: View) -> list[Stream]:
     return [one for one in streams if first <= to_local(one.t0_us, tz).date() < after] or streams
 
 
-def _edge(edge: str, streams: Sequence[Stream]) -> tuple[float, float]:
-    """The first, middle or last part of the newest stream."""
-    newest = streams[0]
-    whole_s = (newest.t1_us - newest.t0_us) / US
+def _edge(edge: str, stream: Stream) -> tuple[float, float]:
+    """Its first, middle or last part."""
+    whole_s = (stream.t1_us - stream.t0_us) / US
     width_s = max(_EDGE_S, whole_s * _EDGE)
     begin_s = {"begin": 0.0, "middle": max(0.0, (whole_s - width_s) / 2)}.get(edge, -width_s)
     return begin_s, begin_s + width_s
 
 
-def _by_offset(offsets_s: tuple[float, float], streams: Sequence[Stream], said: str) -> TimeSpan:
-    """The newest stream that is long enough; a point becomes `at_us`."""
-    start, end = offsets_s
+def _by_offset(offsets_s: tuple[float, float] | None, streams: Sequence[Stream], said: str, edge: str = "") -> TimeSpan:
+    """The newest stream that is long enough; a point becomes `at_us`. Without offsets an edge of the newest stream."""
     for stream in streams:
+        start, end = offsets_s or _edge(edge, stream)
         base = stream.t1_us if start < 0 else stream.t0_us
         if stream.t0_us + start * US > stream.t1_us + _NEAR_US:
             continue
         from_us, to_us = base + round(start * US), base + round(end * US)
-        point = end - start <= (60 if start > 0 else _EDGE_S)  # "in the first minute" is no point
+        point = end - start <= (60 if start else _EDGE_S)  # "in the first minute" is no point
         note = f'"{said}" is read as {offset_text(from_us - stream.t0_us)} into "{stream.name}"'
         at = (from_us + to_us) // 2 if point and start > 0 else from_us if point and start == 0 else None
         exact = start != end or at is None or re.search(r"\bseconds?\b|\d:\d", said)  # not "three minutes into the recording"
@@ -221,7 +219,7 @@ def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: View) -> 
     if ref.first is None:
         start, end = PARTS[ref.part or "morning"]
         spans = (TimeSpan(from_us=_local_us(d, tz, start * 3600), to_us=_local_us(d, tz, end * 3600) - 1) for d in days)
-        ahead = bool(days) and _local_us(days[-1], tz, start * 3600) > now  # "tonight", asked in the morning
+        ahead = _local_us(days[-1], tz, start * 3600) > now  # "tonight", asked in the morning
         return next(
             (s for s in spans if _covered(view, s)), _TO_COME if ahead else TimeSpan(problem=f'Nothing was recorded in "{ref.said}".')
         )
