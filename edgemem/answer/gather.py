@@ -328,7 +328,7 @@ def held_shares(wanted: Sequence[str], texts: Sequence[str], around: Sequence[st
         near = (max(best_word(word, line) if len(word) > 3 else 0.0, 0.0 if same.isdisjoint(means) else _SAME) for word, same in meant)
         rows.append([1.0 if root(word) in roots else share for (word, _), share in zip(meant, near, strict=True)])
     held = np.array(rows).reshape(len(texts), len(wanted))
-    weights = np.log1p(len(texts) / (0.5 + np.maximum(1, (held > 0.5).sum(axis=0))))
+    weights = np.log1p(len(texts) / (0.5 + np.maximum(1, (held > 0).sum(axis=0))))
     return [float(share) for share in held @ weights / max(1e-9, weights.sum())]
 
 

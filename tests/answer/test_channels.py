@@ -89,6 +89,14 @@ def test_pictures_are_ranked_by_their_labels_and_as_sure_as_the_best(table: Path
         assert LabelMatcher(Words()).match(Query(text="a giraffe"), view, 4) == Hits(firing=0.0)
 
 
+def test_the_labels_of_a_thousand_phrases_are_kept() -> None:
+    words = Words()
+    matcher = LabelMatcher(words)
+    for number in (*range(1000), 0, 1000, 0, 1):
+        matcher._labels(f"cup {number}")
+    assert (len(words.asked), words.asked.count("cup 0"), words.asked.count("cup 1")) == (1002, 1, 2), "the one used longest ago goes"
+
+
 def test_a_stretch_is_judged_by_what_was_seen_in_it(table: Path) -> None:
     words = Words()
     query = words.match_labels("cup")
@@ -216,12 +224,27 @@ def test_in_a_large_memory_only_the_stretch_and_the_likeliest_names_are_searched
         assert frames._moments(view) == 5
         monkeypatch.setattr(frames, "_WHOLE", 2)
         assert frames._moments(view) == 5, "the number of the newest picture"
-    with Store.open(table) as store, store.transaction() as tx:
-        tx.connection.execute("DELETE FROM moment WHERE id = 2")
+    with Store.open(table) as store:
+        remember(store, "walk", START_US, {900: (label("sofa"),)})
+        with store.transaction() as tx:
+            tx.connection.execute("DELETE FROM moment WHERE id = 2")
     with View.open(table) as view:
-        assert frames._moments(view) == 5, "how many there have been"
+        assert frames._moments(view) == 6, "how many there have been"
         monkeypatch.setattr(frames, "_WHOLE", 3)
-        assert frames._moments(view) == 4, "how many there are"
+        assert frames._moments(view) == 5, "how many there are"
+
+
+@pytest.mark.parametrize(("most", "seconds"), [(2, [0, 100]), (1, [0])])
+def test_names_that_are_hardly_meant_are_searched_up_to_so_many_moments(
+    most: int, seconds: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "vase" is an eightieth as likely as "cup"."""
+    monkeypatch.setattr(frames, "_WHOLE", most)
+    with Store.open(tmp_path / "memory") as store:
+        remember(store, "walk", START_US, {0: (label("cup"),), 100: (label("vase"),)})
+    with View.open(tmp_path / "memory") as view:
+        hits = LabelMatcher(Words()).match(Query(text="cup"), view, 4)
+    assert [one.offset_us // US for one in hits.evidence] == seconds
 
 
 def test_the_likeliest_names_of_each_kind() -> None:
@@ -277,6 +300,29 @@ def test_vectors_are_judged_against_everyday_queries(tmp_path: Path) -> None:
         assert [one.score for one in hits.evidence] == pytest.approx(expected, abs=2e-3)
         assert hits.confidence == hits.evidence[0].score
         assert VectorMatcher(angles).match(Query(text="10", from_us=9 * US), view, 3) == Hits()  # type: ignore[arg-type]
+
+
+class Alike(Angles):
+    """Every everyday query has a cosine of .5 with 0 degrees, the query for anything else one of .501."""
+
+    def embed_text(self, texts: Sequence[str]) -> Any:
+        cosine = 0.5 if len(texts) > 1 else 0.501
+        return np.array([(cosine, (1 - cosine**2) ** 0.5)] * len(texts), np.float32)
+
+
+def test_everyday_queries_that_reach_all_the_same_still_deviate_by_a_thousandth(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "memory") as store:
+        store.ensure_space(Alike.space)
+        with store.transaction() as tx:
+            tx.add_moment(
+                NewMoment(
+                    stream="s", seq=0, t_us=0, offset_us=0, width_px=4, height_px=4, sharpness=1.0, jpeg=jpeg(0),
+                    vectors={"angles": np.array([1.0, 0.0], np.float32)},
+                )
+            )  # fmt: skip
+    with View.open(tmp_path / "memory") as view:
+        hits = VectorMatcher(Alike()).match(Query(text="cup"), view, 3)  # type: ignore[arg-type]
+    assert hits.confidence == pytest.approx(1 / (1 + math.exp(-1)), abs=1e-3)
 
 
 # ----------------------------------------------------------------------------------------------------------------- scores by labels
@@ -378,7 +424,7 @@ def texts(found: Hits) -> list[str]:
 
 def test_text_that_holds_half_of_the_letters_is_found(tmp_path: Path) -> None:
     with Store.open(tmp_path / "memory") as store:
-        seen = {10: (text("abcd"),), 20: (text("abcd wxyz"), text("low")), 30: (text("wxyz abcd"),), 40: (text("other"),)}
+        seen = {10: (text("abcd"),), 20: (text("abcd wxyz"), text("low"), label("hall")), 30: (text("wxyz abcd"),), 40: (text("other"),)}
         remember(store, "walk", START_US, seen)
         weak = Observation(kind="text", name="faint", score=0.2)
         remember(store, "hall", START_US, {50: (weak, text("faint again"))})
@@ -400,7 +446,8 @@ def test_in_a_memory_with_many_lines_full_text_says_where_to_look(tmp_path: Path
     with Store.open(tmp_path / "memory") as store:
         remember(store, "walk", START_US, {n: (text(f"GATE {n}"),) for n in range(1, 5)})
     with View.open(tmp_path / "memory") as view:
-        assert len(readings.readings(view, Query(text=""))) == 4, "so many lines are still compared one by one"
+        for asked in ("", "gate"):
+            assert len(readings.readings(view, Query(text=asked))) == 4, "so many lines are still compared one by one"
     with Store.open(tmp_path / "memory") as store:
         remember(store, "hall", START_US, {n: (text(f"ROOM {n}"),) for n in range(60, 130)})
         with store.transaction() as tx:
@@ -458,6 +505,7 @@ def test_a_speaker_in_the_query_is_who_said_it(talk: Path) -> None:
         assert sorted(told("saw")) == ["Ann: The saw is here.", "Ben Miles: The saw is blunt.", "speaker 3: A blunt old saw."]
         assert told("blunt old saw", 1) == ["speaker 3: A blunt old saw."]
         assert SpeechRetriever().retrieve(Query(text="blunt saw"), view, 5).confidence == 1.0
+        assert SpeechRetriever().retrieve(Query(text="giraffe"), view, 5) == Hits()
 
 
 def test_relations_are_as_sure_as_they_hold_the_words(talk: Path) -> None:

@@ -250,6 +250,17 @@ def test_questions_are_embedded_as_queries_and_what_was_said_as_documents() -> N
     assert (embedder.documents, embedder.queries.count("gate")) == (["gate"], 1), "each is asked for once"
 
 
+@pytest.mark.parametrize(("most", "asked"), [(42, 1), (41, 2)])
+def test_vectors_are_forgotten_where_there_are_more_than_are_remembered(most: int, asked: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The forty unrelated questions, the question and what was said are forty-two."""
+    monkeypatch.setattr(gather, "_REMEMBERED", most)
+    embedder = Apart()
+    meaning = Meaning(Engines(embed_text=embedder))
+    for _ in range(2):
+        meaning.near(["gate"], ["gate"])
+    assert embedder.documents.count("gate") == asked
+
+
 def test_words_alone_are_compared_where_the_engine_fails_and_that_is_said(view: View) -> None:
     embedder = Apart()
     tool = GatherTool((TextRetriever(), EventRetriever()), Engines(embed_text=embedder))

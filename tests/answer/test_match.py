@@ -93,6 +93,9 @@ def test_one_flicker_among_pictures_is_doubted_but_a_lone_picture_is_believed():
     assert judged(CUP, [posting(1, "cup", 0.5), posting(3, "cup", 0.7), posting(9, "coffee mug", 0.9)]).again == 0.5
     three = [posting(1, "cup", 0.3), posting(4, "cup", 0.5), posting(6, "cup", 0.9)]
     assert judged(CUP, three).again == 0.5, "the nearest before"
+    three = [posting(1, "cup", 0.5), posting(4, "cup", 0.3), posting(6, "cup", 0.9)]
+    assert judged(CUP, three).again == 0.3, "also where one before that saw more of it"
+    assert judged(CUP, [posting(1, "cup", 0.7), posting(11, "cup", 0.5)]).again == 0.0, "ten seconds are another appearance"
     after = [posting(1, "cup", 0.9), posting(4, "cup", 0.3), posting(6, "cup", 0.5)]
     assert judged(CUP, after).again == 0.3, "the nearest after"
 
@@ -127,11 +130,12 @@ def test_what_so_many_looks_reach_by_chance():
 
 
 def test_every_look_counts_once_in_what_is_usual():
-    """A cosine of .8 is the same look, of .6 another."""
+    """A cosine of .8 is the same look, as one of .7 is, of .6 another."""
     still = np.array([[1.0, 0.0]] * 50, np.float32)
     assert usual(still) == pytest.approx([1 / 21, 0.0])
     assert usual(np.concatenate([still, [[0.8, 0.6]]])) == pytest.approx([1 / 21, 0.0])
     assert usual(np.concatenate([still, [[0.6, 0.8]], still])) == pytest.approx([1.6 / 22, 0.8 / 22])
+    assert usual(np.array([[1.0, 0.0], [0.7, 0.51**0.5]], np.float32)) == pytest.approx([1 / 21, 0.0])
     chain = np.array([[1.0, 0.0], [0.8, 0.6], [0.28, 0.96]])
     assert usual(chain) == pytest.approx([1.28 / 22, 0.96 / 22]), "only what is like a look that counts is left out"
 
@@ -140,6 +144,7 @@ def test_nothing_seen_beside_the_best_moment_is_no_second_sight():
     assert judged(CUP, [posting(1, "cup", 0.7), posting(60, "cup", 0.1)]).again == 0.0
     assert judged(CUP, [posting(1, "cup", 0.7), posting(3, "cup", 0.9, kind="object")]).again == 0.0
     assert judged(CUP, [posting(1, "cup", 0.8)], beside=False).again == pytest.approx(0.56)
+    assert judged(CUP, [posting(1, "cup", 0.9, kind="object")], beside=False).again == 0.0
 
 
 def test_two_moments_far_apart_lend_each_other_nothing():
@@ -199,3 +204,9 @@ def test_what_only_the_detector_knows_is_told_by_its_objects():
     assert (found.firing, found.support) == (0.23, 0.3)
     ten = LabelQuery(labels={"cup": 0.05}, objects={"cup": 0.6})
     assert features(ten, seen, score_moments(ten, seen, 10)).firing == 0.6, "an object that is twelve times likelier"
+    alone = LabelQuery(labels={"cup": 0.05}, objects={})
+    assert features(alone, seen, score_moments(alone, seen, 10)).firing == 0.05, "nothing but a label that hardly fires"
+    never = LabelQuery(labels={"cup": 0.0}, objects={}, likeness=1.0)
+    assert features(never, seen, score_moments(never, seen, 10)) == Features(), "a label that never fires"
+    two = LabelQuery(labels={"cup": 0.05}, objects={"cup": 0.6, "bowl": 0.01})
+    assert features(two, seen, score_moments(two, seen, 10)).firing == 0.6, "the likeliest of the objects counts"

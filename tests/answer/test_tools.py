@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
+from edgemem.answer import tools_graph
 from edgemem.answer.gather import Gather, GatherTool
 from edgemem.answer.planner import AnswerKit
 from edgemem.answer.retrieve import Episode, EventRetriever, Hits, Query, episodes, fuse, held, search
@@ -378,7 +379,7 @@ def test_forty_are_kept_of_sixty_that_are_compared(tmp_path: Path) -> None:
     assert {one.text for one in pool.candidates[:5]} == {f"Number {n} is the key." for n in range(5)}
 
 
-def test_of_many_relations_the_newest_five_hundred_are_told(tmp_path: Path) -> None:
+def test_of_many_relations_the_newest_five_hundred_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store.open(tmp_path / "memory") as store, store.transaction() as tx:
         ben, saw = (
             tx.add_entity(NewEntity(kind=kind, name=name, known_us=START_US)) for kind, name in (("person", "Ben"), ("object", "axe"))
@@ -392,7 +393,10 @@ def test_of_many_relations_the_newest_five_hundred_are_told(tmp_path: Path) -> N
             )
     with View.open(tmp_path / "memory") as view:
         rows = RelateTool().run(Relate(source="ben"), view).rows
+        monkeypatch.setattr(tools_graph, "_ROWS", 3)
+        few = RelateTool().run(Relate(source="ben"), view).rows
     assert (len(rows), (rows[0].t0_us - START_US) // US, (rows[-1].t0_us - START_US) // US) == (500, 10, 509)
+    assert [(row.t0_us - START_US) // US for row in few] == [507, 508, 509], "of one name the newest are read"
 
 
 def test_an_action_cannot_be_changed() -> None:

@@ -218,7 +218,7 @@ class HostedMatcher:
             found = self._hosted.match(query, view, k)
         except EngineError as error:
             return msgspec.structs.replace(self._here.match(query, view, k), note=f"{instead}: {error}")
-        waiting = bool(view.moments_without_vector(self._space, 1, newest_first=True))
+        waiting = bool(view.moments_without_vector(self._space, 1))
         if found.evidence or not waiting:
             note = f"the pictures that have no vector of {self._space} yet were not searched" if waiting else ""
             return msgspec.structs.replace(found, note=note)

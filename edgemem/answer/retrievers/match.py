@@ -180,7 +180,7 @@ def usual(crops: Matrix) -> Vector:
 
     So what is always there, as in a static scene, does not become the measure of itself.
     """
-    alike, looks = crops @ crops.T > SAME_LOOK, np.ones(len(crops), bool)
+    alike, looks = crops @ crops.T >= SAME_LOOK, np.ones(len(crops), bool)
     for i in range(len(crops)):
         if looks[i]:
             looks[i + 1 :] &= ~alike[i, i + 1 :]
