@@ -143,6 +143,11 @@ def test_what_a_question_takes_for_granted(fields: dict[str, Any], granted: bool
         ({"kind": "which", "predicate": "left", "verb": ""}, True),
         ({"kind": "which", "predicate": "tall", "verb": ""}, False),
         ({"kind": "yes_no"}, True),
+        ({"kind": "yes_no", "verb": "lose"}, False),
+        ({"kind": "yes_no", "verb": "lose", "place": "in the hall"}, True),
+        ({"kind": "how_long", "verb": "keep"}, False),
+        ({"kind": "how_long", "verb": "keep", "place": "in the hall"}, True),
+        ({"kind": "how_long", "verb": "see"}, True),
     ],
 )
 def test_claims_that_pictures_show(fields: dict[str, Any], seen: bool) -> None:
@@ -192,6 +197,76 @@ def test_claims_that_pictures_show(fields: dict[str, Any], seen: bool) -> None:
 )  # fmt: skip
 def test_more_wordings_that_point_at_words_or_pictures(fields: dict[str, Any], prior: float) -> None:
     assert weigh.stated_prior(Parsed(**fields)) == prior
+
+
+def lead_of(phrase: str = "gate", words: str = "GATE 18", **fields: Any) -> Lead:
+    """A lead of .8 with one appearance."""
+    seen = Episode(stream="s", t0_us=0, t1_us=0, offset_us=0, score=1.0, evidence=(evidence(words=words),))
+    return Lead(**{"phrase": phrase, "confidence": 0.8, "episodes": (seen,), **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "basis", "share"),
+    [
+        ({"kind": "what"}, "text", 0.0),  # that its name was read is no answer
+        ({"kind": "what"}, "frame", 0.8),
+        ({"kind": "where"}, "text", 0.8),
+        ({"kind": "what", "things": ("gate",)}, "text", 0.8),
+        ({"kind": "what", "quote": "gate"}, "text", 0.8),
+        ({"kind": "what", "form": "number"}, "text", 0.8),
+        ({"kind": "what", "form": "phone"}, "text", 0.0),
+        ({"kind": "what", "form": "number"}, "frame", 0.0),
+        ({"kind": "yes_no", "hint": "said", "things": ("gate",)}, "text", 0.0),  # that it was read is not what was said
+        ({"kind": "where", "hint": "said", "verb": "mention", "things": ("gate",)}, "text", 0.0),
+        ({"kind": "where", "hint": "said", "verb": "see", "things": ("gate",)}, "text", 0.8),
+        ({"kind": "where", "verb": "mention", "things": ("gate",)}, "text", 0.8),
+        ({"kind": "yes_no", "hint": "said", "verb": "see", "things": ("gate",)}, "frame", 0.8),
+    ],
+)
+def test_when_what_was_seen_or_read_is_an_answer(fields: dict[str, Any], basis: Any, share: float) -> None:
+    assert weigh.shown(Parsed(**fields), lead_of(basis=basis)) == share
+
+
+@pytest.mark.parametrize(
+    ("fields", "there"),
+    [
+        ({}, True), ({"named": False}, False), ({"episodes": ()}, False), ({"phrase": "address"}, False), ({"phrase": "place"}, False),
+        ({"phrase": "address", "basis": "text"}, True), ({"phrase": "place", "basis": "text"}, True),
+        ({"confidence": weigh.weights().granted}, True), ({"confidence": weigh.weights().granted - 1e-9}, False),
+    ],
+)  # fmt: skip
+def test_what_a_question_refers_to_was_there(fields: dict[str, Any], there: bool) -> None:
+    assert weigh.is_there(lead_of(**fields)) is there
+
+
+@pytest.mark.parametrize(
+    ("fields", "least"),
+    [
+        ({"kind": "when", "ordinal": -1}, "ordinal"), ({"kind": "where", "verb": "see", "ordinal": 1}, "ordinal"),
+        ({"kind": "when"}, "granted"), ({"kind": "how_many", "ordinal": 1}, "granted"),
+        ({"kind": "when", "ordinal": 1, "anchors": ("mug",)}, "granted"),
+        ({"kind": "where", "text": "where is it", "ordinal": 1}, "surely"),
+    ],
+)  # fmt: skip
+def test_more_is_asked_of_the_picture_of_a_first_or_last_time(fields: dict[str, Any], least: str) -> None:
+    confidence = getattr(weigh.weights(), least)
+    for less, enough in ((0.0, True), (1e-9, False)):
+        assert weigh.is_shown(Parsed(**fields), lead_of(confidence=confidence - less)) is enough
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"kind": "who", "person": "Robert", "text": "who is Robert", "verb": "be"}, set()),
+        ({"kind": "who", "person": "he", "text": "who is he"}, {"who", "is", "he"}),
+        ({"kind": "who", "person": "Robert", "text": "who hit Robert", "verb": "hit"}, {"who", "hit", "robert", "Robert"}),
+        ({"kind": "who", "person": "Robert", "things": ("dog",), "text": "who is Robert"}, {"who", "is", "robert", "Robert"}),
+        ({"kind": "where", "person": "Robert", "text": "where is Robert"}, {"where", "is", "robert", "Robert"}),
+        ({"kind": "which", "choices": ("the cat",), "text": "cat or dog"}, {"or", "dog"}),
+    ],
+)
+def test_words_of_a_question_that_are_no_answer_to_it(fields: dict[str, Any], said: set[str]) -> None:
+    assert weigh.asked_already(Parsed(**fields)) == said
 
 
 # ---------------------------------------------------------------------------------------------------------------- what is gathered
