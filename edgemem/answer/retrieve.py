@@ -6,6 +6,7 @@ Scores of different channels are never compared: `frame` scores are probabilitie
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Protocol, TypeVar, get_args
@@ -130,10 +131,10 @@ def held(wanted: Sequence[str], text: str) -> float:
 
 def fuse(lists: Sequence[Sequence[Evidence]], k: int) -> list[Evidence]:
     """Reciprocal rank fusion. Hits that point at the same picture or document count together; the first list names the channel."""
-    scores: dict[str, float] = {}
+    scores = defaultdict[str, float](float)
     for hits in lists:
         for rank, evidence in enumerate(hits, 1):
-            scores[evidence.id] = scores.get(evidence.id, 0.0) + 1 / (RRF_K + rank)
+            scores[evidence.id] += 1 / (RRF_K + rank)
     return sorted(distinct(chain.from_iterable(lists)), key=lambda one: (-scores[one.id], one.t0_us))[:k]
 
 
@@ -153,9 +154,9 @@ def episodes(view: View, hits: Iterable[Evidence]) -> list[Episode]:
     """Merge sightings into appearances, oldest first. Two sightings are one appearance when no other picture was kept between them."""
 
     def continues(run: list[Evidence], later: Evidence) -> bool:
-        stream, end_us = run[-1].stream, run[-1].t1_us
-        close = stream == later.stream and later.t0_us - end_us <= SAME_APPEARANCE_US
-        return close and not view.moments(stream=stream, from_us=end_us + 1, to_us=later.t0_us - 1, limit=1)
+        last = run[-1]
+        close = last.stream == later.stream and later.t0_us - last.t1_us <= SAME_APPEARANCE_US
+        return close and not view.moments(stream=last.stream, from_us=last.t1_us + 1, to_us=later.t0_us - 1, limit=1)
 
     found = runs(sorted(hits, key=lambda e: (e.stream, e.t0_us, e.t1_us)), continues)
     return sorted(map(episode_of, found), key=lambda e: (e.t0_us, e.t1_us))

@@ -112,7 +112,7 @@ class HearTool(BaseTool):
         wanted = content_words(action.about) if words(action.about) else []
         query = Query(text=action.about, from_us=action.from_us, to_us=action.to_us)
         said = [row for row in utterances(view, query, wanted, [one.id for one in speakers], action.limit) if row.confidence >= _SHARE]
-        best = sorted(said, key=lambda row: (-round(row.confidence, 2), row.t0_us))[: action.limit]
+        best = sorted(said, key=lambda row: (-row.confidence, row.t0_us))[: action.limit]
         rows = tuple(sorted(best, key=lambda row: row.t0_us))
         return Related(rows=rows, evidence=distinct(row.evidence for row in rows))
 

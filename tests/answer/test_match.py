@@ -191,6 +191,7 @@ def test_a_weak_sighting_does_not_make_an_appearance_longer() -> None:
     episode = episode_of([sighting(1, 0.1), sighting(5, 0.6), sighting(9, 0.9), sighting(20, 0.2)])
     assert (episode.t0_us, episode.t1_us, episode.offset_us) == (5_000_000, 9_000_000, 5_000_000)
     assert [e.id for e in episode.evidence] == ["m9", "m5", "m20", "m1"]
+    assert episode_of([sighting(1, 0.45), sighting(9, 0.9)]).t0_us == 1_000_000, "half of the best is clear"
 
 
 def test_what_only_the_detector_knows_is_told_by_its_objects():

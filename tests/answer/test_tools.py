@@ -85,7 +85,7 @@ def test_lists_are_fused_by_reciprocal_rank() -> None:
     late, both = evidence("late", 100), evidence("both", 101)
     assert fuse([[late, *ten], [*ten[::-1], both], [both]], 1)[0].id != "late", "many weak ranks beat one good one"
     first, other = evidence("first", 200), [evidence(f"y{n}", 300 + n) for n in range(99)]
-    for rank, best in ((50, "twice"), (100, "first")):  # 2 / (60 + 50) > 1 / 61 > 2 / (60 + 100)
+    for rank, best in ((61, "twice"), (63, "first")):  # 2 / (60 + 61) > 1 / 61 > 2 / (60 + 63)
         twice, some = evidence("twice", 201), [evidence(f"z{n}", 500 + n) for n in range(rank - 2)]
         order = [one.id for one in fuse([[first, *other[: rank - 2], twice], [evidence("w", 900), *some, twice]], 300)]
         assert min(order.index("twice"), order.index("first")) == order.index(best)
@@ -381,14 +381,16 @@ def test_forty_are_kept_of_sixty_that_are_compared(tmp_path: Path) -> None:
 
 def test_of_many_relations_the_newest_five_hundred_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store.open(tmp_path / "memory") as store, store.transaction() as tx:
-        ben, saw = (
-            tx.add_entity(NewEntity(kind=kind, name=name, known_us=START_US)) for kind, name in (("person", "Ben"), ("object", "axe"))
+        ben, ann, saw = (
+            tx.add_entity(NewEntity(kind=kind, name=name, known_us=START_US))
+            for kind, name in (("person", "Ben"), ("person", "Ann"), ("object", "axe"))
         )
-        for number in range(510):
+        for number in range(515):
+            who = ben if number < 510 else ann
             t_us = START_US + number * US
             tx.add_relation(
                 NewRelation(
-                    type="USES", source_id=ben, target_id=saw, confidence=0.5, stream="s", t0_us=t_us, t1_us=t_us, known_us=t_us, quotes=()
+                    type="USES", source_id=who, target_id=saw, confidence=0.5, stream="s", t0_us=t_us, t1_us=t_us, known_us=t_us, quotes=()
                 )
             )
     with View.open(tmp_path / "memory") as view:
@@ -397,6 +399,24 @@ def test_of_many_relations_the_newest_five_hundred_are_told(tmp_path: Path, monk
         few = RelateTool().run(Relate(source="ben"), view).rows
     assert (len(rows), (rows[0].t0_us - START_US) // US, (rows[-1].t0_us - START_US) // US) == (500, 10, 509)
     assert [(row.t0_us - START_US) // US for row in few] == [507, 508, 509], "of one name the newest are read"
+
+
+def test_the_recordings_that_a_long_stretch_meets_are_told(tmp_path: Path) -> None:
+    path = memory(tmp_path / "memory", {0: (label("cat"),), 100: (label("cat"),)})
+    with Store.open(path) as store:
+        store.ensure_stream("door", START_US + 200 * US)
+        remember(store, "door", START_US, {200: (label("owl"),), 300: (label("owl"),)})
+    with View.open(path) as view:
+
+        def recorded(from_s: int, to_s: int, stream: str = "") -> list[tuple[int, int]]:
+            scene = InspectTool().run(Inspect(from_us=START_US + from_s * US, to_us=START_US + to_s * US, stream=stream), view)
+            return sorted(((t0_us - START_US) // US, (t1_us - START_US) // US) for t0_us, t1_us in scene.recorded)
+
+        walk, door = (0, 100), (200, 300)
+        assert recorded(0, 300) == recorded(100, 200) == [walk, door]
+        assert (recorded(99, 199), recorded(101, 250), recorded(101, 199)) == ([walk], [door], [])
+        assert (recorded(0, 300, "door"), recorded(0, 199, "door")) == ([door], [])
+        assert recorded(90, 105) == [], "fifteen seconds are one look"
 
 
 def test_an_action_cannot_be_changed() -> None:

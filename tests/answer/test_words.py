@@ -436,6 +436,10 @@ def test_an_entity_is_meant_by_any_of_its_names() -> None:
     ben, tom = Entity(id=1, kind="person", name="Ben Miles", aliases=("Captain", "Benny")), Entity(id=2, kind="person", name="Tom")
     view: Any = SimpleNamespace(entities=lambda: [tom, ben])
     assert [match_entities(view, phrase) for phrase in ("captain", "benny", "tom", "anna")] == [[ben], [ben], [tom], []]
+    phone, mobile = (Entity(id=n, kind="object", name=name) for n, name in enumerate(("phone", "mobile phone")))
+    view = SimpleNamespace(entities=lambda: [phone, mobile, ben])
+    found = [match_entities(view, phrase) for phrase in ("mobile phone", "phone", "old phone", "old mobile phone")]
+    assert found == [[mobile], [phone, mobile], [phone], [phone, mobile]], "its own last words where nothing else fits"
 
 
 def test_ten_pieces_of_evidence_are_cited_at_most() -> None:
