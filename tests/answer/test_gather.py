@@ -319,14 +319,16 @@ def test_in_a_long_memory_what_was_said_is_found_by_words_and_by_meaning(tmp_pat
     assert len(pool.candidates) <= 40
 
 
-def test_in_a_large_memory_so_many_lines_of_full_text_are_compared() -> None:
+@pytest.mark.parametrize(("said", "searched"), [(401, 1), (400, 0)])
+def test_in_a_large_memory_so_many_lines_of_full_text_are_compared(said: int, searched: int) -> None:
     asked: list[tuple[str, int, Any]] = []
 
     def found(text: str, limit: int, **stretch: Any) -> list[Any]:
         asked.append((text, limit, stretch))
         return []
 
-    view: Any = SimpleNamespace(utterances=lambda **_: [None] * 401, search_text=found, spoken=lambda _ids: [])
+    asks = SimpleNamespace(document=SimpleNamespace(text="Is it late?"))
+    view: Any = SimpleNamespace(utterances=lambda **_: [asks] * said, search_text=found, spoken=lambda _ids: [])
     meaning: Any = SimpleNamespace(passages=lambda *_: [])
     assert gather._said(view, Query(text="the tent", from_us=1, to_us=9), meaning) == []
-    assert asked == [("the tent", 60, {"kinds": ("utterance",), "from_us": 1, "to_us": 9})]
+    assert asked == [("the tent", 60, {"kinds": ("utterance",), "from_us": 1, "to_us": 9})] * searched

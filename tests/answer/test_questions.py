@@ -111,6 +111,12 @@ def test_what_is_spoken_is_written_plainly(text: str, plain: str) -> None:
         ("wheres tom", ()),
         ("the docter", ('read "docter" as "doctor"',)),
         ("Hav you seen it", ('read "Hav" as "have"',)),
+        ("Is Recieve open", ()),  # a name
+        ("Recieve it", ('read "Recieve" as "receive"',)),
+        (
+            f"I was out. Where is the {'long ' * 150}mug?",
+            (f'the question is long; only this part was read: "Where is the {"long " * 13}lo..."',),
+        ),
     ],
 )
 def test_only_what_was_read_as_another_word_is_noted(text: str, notes: tuple[str, ...]) -> None:

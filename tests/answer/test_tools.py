@@ -264,11 +264,12 @@ def test_the_most_in_one_picture_is_counted_by_boxes_that_are_sure_enough(tmp_pa
 
 
 def test_the_name_that_the_detector_has_for_a_thing(tmp_path: Path) -> None:
-    names = ("wine glass", "person", "bus", "cell phone", "cat")
+    names = ("wine glass", "person", "bus", "cell phone", "cat", "school bus")
     with View.open(memory(tmp_path / "memory", {1: tuple(thing(name) for name in names)})) as view:
         for phrase, name in (
             ("wine glasses", "wine glass"), ("people", "person"), ("buses", "bus"), ("phones", "cell phone"), ("black cats", "cat"),
             ("tall men", "person"), ("glasses", "wine glass"), ("red wine glasses", "wine glass"), ("cell phones", "cell phone"),
+            ("school buses", "school bus"), ("tour buses", "bus"),
         ):  # fmt: skip
             assert object_names(phrase, view) == [name]
         assert object_names("giraffes", view) == object_names("", view) == []

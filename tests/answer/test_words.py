@@ -17,7 +17,7 @@ from edgemem.answer.understand import lexicon, understand, words
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import PARTICIPLES, VERBS
 from edgemem.answer.understand.people import Asked, read_asked, read_statement, same_verb
-from edgemem.answer.understand.relations import take_ordinal
+from edgemem.answer.understand.relations import place_in_row, pointed_relation, take_ordinal
 from edgemem.answer.understand.spelling import repaired
 from edgemem.clock import from_iso
 from edgemem.records import US, Entity, Quote
@@ -162,6 +162,7 @@ USE, DO = "USES INTERACTS_WITH", "INTERACTS_WITH USES"
         ("who did i last talk to", asked("who", "TALKS_TO", "me", ordinal=-1)),
         ("when did i first use the saw", asked("when", USE, "me", "saw", ordinal=1)),
         ("when did i use the saw", asked("when", USE, "me", "saw")),
+        ("when did i last use the first aid kit", asked("when", USE, "me", "first aid kit", ordinal=-1)),
         ("when was the last time that i used the saw", asked("when", USE, "me", "saw", ordinal=-1)),
         ("who opened the door", asked("who", DO, "", "door", verb="open")),
         ("did ben repair the bike", asked("did", DO, "ben", "bike", verb="fix")),
@@ -430,6 +431,33 @@ def test_places_in_a_row(words: str, number: int) -> None:
         assert (found, rest.split()) == (number, ["the", "mug"])
     assert take_ordinal("the most recent mug")[0] == -1
     assert take_ordinal("the second floor") == (0, "the second floor")
+
+
+@pytest.mark.parametrize(
+    ("words", "kinds", "place"),
+    [
+        ("the second mug", "order", -1), ("the second mug", "when where which", 2), ("the second mug", "what who how_long", 0),
+        ("the third mug", "order when what", 3), ("the last mug", "when who", -1), ("which came later", "order", -1),
+        ("which came later", "when which", 0), ("the later one", "when which", -1), ("for how long did it last?", "how_long", 0),
+        ("the last few mugs", "when list", 0), ("the second of the last few", "when", 2),
+        ("where was it before", "where what which who", -2), ("where was it before", "when", 0),
+    ],
+)  # fmt: skip
+def test_what_a_question_says_about_the_place_in_a_row(words: str, kinds: str, place: int) -> None:
+    assert {kind: place_in_row(words, kind) for kind in kinds.split()} == dict.fromkeys(kinds.split(), place)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("what came next", ("after", "next")), ("what came right after it", ("after", "right after it")),
+        ("what was there beforehand", ("before", "beforehand")), ("what came just before it", ("before", "just before it")),
+        ("what was next to it", ("side", "next to it")), ("who was along with them", ("side", "along with them")), ("what was it", None),
+    ],
+)  # fmt: skip
+def test_when_or_where_it_was_by_what_is_told_in_front(asked: str, meant: tuple[str, str] | None) -> None:
+    assert pointed_relation("the bus went by", asked) == (meant and (meant[0], ("bus",), meant[1]))
+    assert pointed_relation("well", asked) is None
 
 
 def test_an_entity_is_meant_by_any_of_its_names() -> None:
