@@ -14,21 +14,21 @@ def place_in_row(text: str, kind: Kind) -> int:
     """What a text says about it: 1 = first, -1 = last, -2 = the one before, 0 = nothing. Of two the later one is the last."""
     found = pattern("ORDINAL").finditer(text)
     two = {"earlier", "later", "sooner"} if kind != "order" else set[str]()  # they compare, unless it is "the later one"
-    match = next((m for m in found if m[1] not in two or re.match(r" one\b", text[m.end() :])), None)
+    match = next((m for m in found if m[0] not in two or re.match(r" one\b", text[m.end() :])), None)
     lasts = kind == "how_long" and re.search(r"\blast\W*$", text)
     if match is None and kind in {"where", "what", "which", "who"} and pattern("EARLIER_ONE").search(text):
         return -2
-    if match is None or lasts or (match[1] != "second" and pattern("LAST_FEW").search(text)):
+    if match is None or lasts or (match[0] != "second" and pattern("LAST_FEW").search(text)):
         return 0
-    if match[1] == "second":
+    if match[0] == "second":
         return {"order": -1, "when": 2, "where": 2, "which": 2}.get(kind, 0)
-    return ORDINALS[match[1]]
+    return ORDINALS[match[0]]
 
 
 def take_ordinal(text: str) -> tuple[int, str]:
     """Cut "first", "the last" ... out of a phrase: 1, 2 ..., -1 = last, 0 = none, and the rest."""
     match = pattern("ORDINAL").search(text)
-    return (ORDINALS[match[1]], f"{text[: match.start()]} {text[match.end() :]}".strip(" ,")) if match else (0, text)
+    return (ORDINALS[match[0]], f"{text[: match.start()]} {text[match.end() :]}".strip(" ,")) if match else (0, text)
 
 
 def take_relation(body: str, kind: Kind) -> tuple[str, Relation, tuple[str, ...], str]:
@@ -70,8 +70,8 @@ def _pair(first: str, second: str) -> tuple[str, ...]:
         anchors[1] = f"{anchors[1].removesuffix(' one')} {anchors[0].rpartition(' ')[2]}"
     for i, said in enumerate((first, second)):
         ordinal, other = pattern("ORDINAL").search(said), take_ordinal(anchors[1 - i])[1]
-        if ordinal and noun_phrase(said) in {"", "one", "time", ordinal[1], f"{ordinal[1]} one", f"{ordinal[1]} time"}:
-            anchors[i] = ordinal[1] if other in {"", *ORDINALS} else f"{ordinal[1]} {other}"
+        if ordinal and noun_phrase(said) in {"", "one", "time", ordinal[0], f"{ordinal[0]} one", f"{ordinal[0]} time"}:
+            anchors[i] = ordinal[0] if other in {"", *ORDINALS} else f"{ordinal[0]} {other}"
     return tuple(filter(None, anchors))
 
 
@@ -79,4 +79,4 @@ def _anchor(text: str) -> str:
     """What a relation refers to, with its ordinal: "the last mug" is "last mug"."""
     text = pattern("LOOK_AT").sub("", text)
     phrase, ordinal = noun_phrase(text), pattern("ORDINAL").search(text)
-    return f"{ordinal[1]} {phrase.removeprefix(f'{ordinal[1]} ')}" if ordinal and phrase else phrase
+    return f"{ordinal[0]} {phrase.removeprefix(f'{ordinal[0]} ')}" if ordinal and phrase else phrase
