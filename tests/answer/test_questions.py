@@ -114,9 +114,11 @@ def test_what_is_spoken_is_written_plainly(text: str, plain: str) -> None:
         ("Is Recieve open", ()),  # a name
         ("Recieve it", ('read "Recieve" as "receive"',)),
         (
-            f"I was out. Where is the {'long ' * 150}mug?",
+            f"I was out. Is it late? Where is the {'long ' * 150}mug?",
             (f'the question is long; only this part was read: "Where is the {"long " * 13}lo..."',),
         ),
+        ("x" * 600, ()),
+        ("x" * 601, (f'the question is long; only this part was read: "{"x" * 80}..."',)),
     ],
 )
 def test_only_what_was_read_as_another_word_is_noted(text: str, notes: tuple[str, ...]) -> None:

@@ -16,8 +16,9 @@ from edgemem.answer.tools_graph import Hear, HearTool, Relate, RelateTool, match
 from edgemem.answer.understand import lexicon, understand, words
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import PARTICIPLES, VERBS
+from edgemem.answer.understand.normal import take_quote, take_vague
 from edgemem.answer.understand.people import Asked, read_asked, read_statement, same_verb
-from edgemem.answer.understand.relations import place_in_row, pointed_relation, take_ordinal
+from edgemem.answer.understand.relations import place_in_row, pointed_relation, take_ordinal, take_relation
 from edgemem.answer.understand.spelling import repaired
 from edgemem.clock import from_iso
 from edgemem.records import US, Entity, Quote
@@ -117,6 +118,8 @@ def test_a_word_of_any_length_is_read(length: int) -> None:
         ("die", "en"),
         ("die mug is where", "en"), ("123", "en"), ("el", "en"), ("el gato", "en"), ("el la", "es"), ("señor", "es"), ("façade", "fr"),
         ("the façade is where", "en"), ("wo ist the", "de"), ("wo the mug", "en"),
+        ("wo ist the where", "en"),
+        ("äöü", "de"), ("łżź", "en"), ("abc łżź где", "en"),
     ],
 )  # fmt: skip
 def test_which_language_it_is(text: str, language: str) -> None:
@@ -439,6 +442,7 @@ def test_places_in_a_row(words: str, number: int) -> None:
         ("the second mug", "order", -1), ("the second mug", "when where which", 2), ("the second mug", "what who how_long", 0),
         ("the third mug", "order when what", 3), ("the last mug", "when who", -1), ("which came later", "order", -1),
         ("which came later", "when which", 0), ("the later one", "when which", -1), ("for how long did it last?", "how_long", 0),
+        ("how long was the last mug there", "how_long", -1),
         ("the last few mugs", "when list", 0), ("the second of the last few", "when", 2),
         ("where was it before", "where what which who", -2), ("where was it before", "when", 0),
     ],
@@ -458,6 +462,63 @@ def test_what_a_question_says_about_the_place_in_a_row(words: str, kinds: str, p
 def test_when_or_where_it_was_by_what_is_told_in_front(asked: str, meant: tuple[str, str] | None) -> None:
     assert pointed_relation("the bus went by", asked) == (meant and (meant[0], ("bus",), meant[1]))
     assert pointed_relation("well", asked) is None
+    two = pointed_relation("the dog passed the bus", asked)
+    assert (two and two[1]) == (meant and ("bus",)), "the last that is named"
+
+
+@pytest.mark.parametrize(
+    ("asked", "rest", "relation", "anchors"),
+    [
+        ("what was between the bus sign and the flight one", "what was", "between", ("bus sign", "flight sign")),
+        ("what was between the old bus sign and the flight one", "what was", "between", ("old bus sign", "flight sign")),
+        ("what was between the first and the last look at the mug", "what was", "between", ("first mug", "last mug")),
+        ("what was between the first mug and the last one", "what was", "between", ("first mug", "last mug")),
+        ("what was between the first mug and the second", "what was", "between", ("first mug", "second mug")),
+        ("what was between the first mug and the second time", "what was", "between", ("first mug", "second mug")),
+        ("what was between the first time and the second time", "what was", "between", ("first", "second")),
+        ("what was between the mug and the first cat", "what was", "between", ("mug", "first cat")),
+        ("what was after the last mug", "what was", "after", ("last mug",)),
+        ("what was ahead of the tree", "what was", "before", ("tree",)),
+        ("was it after the tree that i had the duck", "was it i had the duck", "after", ("tree",)),
+        ("what was it", "what was it", "", ()),
+    ],
+)
+def test_what_a_question_relates_to(asked: str, rest: str, relation: str, anchors: tuple[str, ...]) -> None:
+    assert [one.strip() if isinstance(one, str) else one for one in take_relation(asked, "what")[:3]] == [rest, relation, anchors]
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind", "relation", "clause"),
+    [
+        ("what was between the mug and the cat", "what", "between", "between the mug and the cat"),
+        ("what was just after the mug", "what", "after", "just after the mug"),
+        ("what came after i left", "what", "", "after i left"),
+        ("what did i see when the phone rang", "what", "while", "when the phone rang"),
+        ("i saw the cat while the phone rang", "when", "while", "while the phone rang"),
+        ("i saw the cat when the phone rang", "when", "", ""),
+    ],
+)
+def test_a_relation_is_told_as_it_was_said(asked: str, kind: Any, relation: str, clause: str) -> None:
+    assert take_relation(asked, kind)[1::2] == (relation, clause)
+
+
+def test_a_time_that_is_no_interval_is_cut_out_where_more_is_said() -> None:
+    assert take_vague("what was it just now") == ("what was it", "just now")
+    assert take_vague("just now") == ("just now", "")
+    assert take_vague("what was it") == ("what was it", "")
+
+
+@pytest.mark.parametrize(
+    ("asked", "plain", "quote"),
+    [
+        ('where was the word "EXIT." seen', "where was the word EXIT seen", "EXIT"),
+        ("where was the word 'EXIT' seen", "where was the word EXIT seen", "EXIT"),
+        ("where is my brother's mug", "where is my brother's mug", ""),
+        ('a 5" screen', "a 5  screen", ""),
+    ],
+)
+def test_words_in_quotation_marks_were_read(asked: str, plain: str, quote: str) -> None:
+    assert take_quote(asked) == (plain, quote)
 
 
 def test_an_entity_is_meant_by_any_of_its_names() -> None:

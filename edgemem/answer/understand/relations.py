@@ -58,9 +58,8 @@ def pointed_relation(topic: str, asked: str) -> tuple[Relation, tuple[str, ...],
     pointed, named = pattern("POINTED").search(asked), mentioned(topic)[-1:]
     if not pointed or not named:
         return None
-    said = pointed[1] or pointed[0]
-    relation: Relation = "before" if re.search(r"\b(?:before|ahead|previous)", said) else "after"
-    return "side" if said.startswith(("next to", "beside", "along", "near", "together")) else relation, named, pointed[0]
+    relation: Relation = "before" if re.search(r"\b(?:before|ahead|previous)", pointed[0]) else "after"
+    return "side" if pointed[0].startswith(("next to", "beside", "along", "near", "together")) else relation, named, pointed[0]
 
 
 def _pair(first: str, second: str) -> tuple[str, ...]:
