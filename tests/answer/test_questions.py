@@ -114,7 +114,7 @@ def test_what_is_spoken_is_written_plainly(text: str, plain: str) -> None:
         ("Is Recieve open", ()),  # a name
         ("Recieve it", ('read "Recieve" as "receive"',)),
         (
-            f"I was out. Is it late? Where is the {'long ' * 150}mug?",
+            f"I was out. Is it late? Where is the {'long ' * 150}mug? Thank you.",
             (f'the question is long; only this part was read: "Where is the {"long " * 13}lo..."',),
         ),
         ("x" * 600, ()),
@@ -123,6 +123,13 @@ def test_what_is_spoken_is_written_plainly(text: str, plain: str) -> None:
 )
 def test_only_what_was_read_as_another_word_is_noted(text: str, notes: tuple[str, ...]) -> None:
     assert normalise(text)[1] == notes
+
+
+def test_what_is_asked_behind_a_hundred_thousand_characters_is_not_read() -> None:
+    """Its time grows with its length: searched for a question from every character on, it would take half a minute."""
+    for length, read in ((99_000, True), (100_000, False)):
+        plain, notes = normalise(f"{'x ' * (length // 2)}. Where is the mug?")
+        assert ((plain == "where is the mug?"), len(notes)) == (read, 1)
 
 
 SPOKEN = [

@@ -25,7 +25,7 @@ def normalise(text: str) -> tuple[str, tuple[str, ...]]:
     if not re.search(r"\w", text):
         raise UsageError('the question is empty; ask something like: edgemem ask "where did I leave the mug?" --memory DIR')
     if len(text) > LIMIT_CHARS:
-        asked = [sentence for sentence in re.findall(r"[^.?!]*\?", text) if re.search(r"\w", sentence)]
+        asked = [sentence for sentence in re.findall(r"[^.?!]+\??", text) if sentence.endswith("?") and re.search(r"\w", sentence)]
         text = (asked[-1].strip() if asked else text)[:LIMIT_CHARS]
         notes = (f'the question is long; only this part was read: "{text[:80]}..."',)
     made, slips = _respelt(text)
