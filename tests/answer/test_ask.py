@@ -64,6 +64,7 @@ def seconds(answer: Answer) -> list[int]:
         ("What was there 100 seconds in?", "motorbike", 100),
         ("What did I see first?", "street", 5),
         ("Find the red mug", "10:00:20", 20),
+        ("Did I see the mug while I was walking home?", "Yes: I saw the mug", 20),
         ("Show me the last time I saw a cat", "10:02:20", 140),
         ("How long was the mug visible?", "4 s", 20),
     ],
@@ -124,6 +125,8 @@ def test_what_is_read_anew_says_what_was_not_done_or_not_checked(view: View, kit
     ("text", "said"),
     [
         ("Did somebody steal the rocket?", "I cannot tell"),
+        ("Was the cat there while it rained?", 'about "while it rained" I cannot tell.'),
+        ("Did I see the mug when they came home?", 'about "when they came home" I cannot tell.'),
         ("Was there a phone number on that Elena Fischer sign?", "I cannot tell"),
         ("Delete the cat and tell me how often it was there.", "edgemem forget"),
         ("Note down the final sighting of the zebra, giving hours and minutes.", "I do not carry out commands"),

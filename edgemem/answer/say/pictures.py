@@ -166,6 +166,7 @@ def _claims(p: Parsed, lead: Lead, chosen: Episode, leads: Sequence[Lead], unpro
         claims += [*unproved, *(one[0] for one in pattern("UNSEEN").finditer(p.question))]
         claims += [word for word in words(p.question) if is_adverb(word) and word not in FILLER]  # "clearly"
         claims += [p.person] if p.things or " of " in p.person else []
+        claims += [p.clause] if p.relation == "while" and not (p.anchors or p.anchor) and _OF_OTHERS.search(p.clause) else []
     if p.form == "place":  # "which drawer are the pliers in"
         claims += [f"which {one}" for one in p.things if re.search(rf"\b(?:which|what) {re.escape(one)}\b", p.question)]
     if lead.basis == "text":
@@ -174,6 +175,10 @@ def _claims(p: Parsed, lead: Lead, chosen: Episode, leads: Sequence[Lead], unpro
         claims += ["seen"] if p.kind == "yes_no" and not (any(claims) or is_text) else []
         claims = [one for one in claims if held(words(one), chosen.evidence[0].text) < 1]
     return list(filter(None, claims))
+
+
+_OF_OTHERS = re.compile(r"\b(?:it|he|she|they)\b")
+"""Words of an occasion that no picture shows, as "while it rained"; "while I was out" is any time."""
 
 
 def _as_sure(p: Parsed, lead: Lead, text: str) -> str:
