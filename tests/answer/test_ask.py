@@ -65,6 +65,7 @@ def seconds(answer: Answer) -> list[int]:
         ("What did I see first?", "street", 5),
         ("Find the red mug", "10:00:20", 20),
         ("Did I see the mug while I was walking home?", "Yes: I saw the mug", 20),
+        ("When was the rocket there while it rained?", 'about "while it rained" I cannot tell.', 120),
         ("Show me the last time I saw a cat", "10:02:20", 140),
         ("How long was the mug visible?", "4 s", 20),
     ],

@@ -75,6 +75,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     if not text:
         return _unchecked(s, pool, lead, at_time, "colour")
     done = [p.predicate] if p.predicate and not (often or is_seen(msgspec.structs.replace(p, kind="yes_no"))) else []
+    done += _occasion(p)
     by = [p.person] if p.person and p.things and p.kind != "yes_no" and lead.basis == "frame" else []  # "when did Laura see the dog"
     text = _as_sure(p, lead, text)
     text += f" Whether {listed(elsewhere)}, I cannot tell." if elsewhere else ""
@@ -166,7 +167,7 @@ def _claims(p: Parsed, lead: Lead, chosen: Episode, leads: Sequence[Lead], unpro
         claims += [*unproved, *(one[0] for one in pattern("UNSEEN").finditer(p.question))]
         claims += [word for word in words(p.question) if is_adverb(word) and word not in FILLER]  # "clearly"
         claims += [p.person] if p.things or " of " in p.person else []
-        claims += [p.clause] if p.relation == "while" and not (p.anchors or p.anchor) and _OF_OTHERS.search(p.clause) else []
+        claims += _occasion(p)
     if p.form == "place":  # "which drawer are the pliers in"
         claims += [f"which {one}" for one in p.things if re.search(rf"\b(?:which|what) {re.escape(one)}\b", p.question)]
     if lead.basis == "text":
@@ -177,8 +178,10 @@ def _claims(p: Parsed, lead: Lead, chosen: Episode, leads: Sequence[Lead], unpro
     return list(filter(None, claims))
 
 
-_OF_OTHERS = re.compile(r"\b(?:it|he|she|they)\b")
-"""Words of an occasion that no picture shows, as "while it rained"; "while I was out" is any time."""
+def _occasion(p: Parsed) -> list[str]:
+    """An occasion that no picture shows: "while it rained"; "while I was out" is any time."""
+    unseen = p.relation == "while" and not (p.anchors or p.anchor) and re.search(r"\b(?:it|he|she|they)\b", p.clause)
+    return [p.clause] if unseen else []
 
 
 def _as_sure(p: Parsed, lead: Lead, text: str) -> str:
