@@ -90,7 +90,8 @@ def stated_prior(p: Parsed) -> float:
     seen = p.kind in {"when", "yes_no"} and p.verb in SEEING and not to_come
     if (p.hint in {"said", "read"} or p.quote) and not seen:
         return 1.0
-    if seen or (p.kind in {"order", "how_many", "how_long"} and happened(p)):
+    of_it = p.near is not None and p.near.channel == "frame" and not _NOW.search(p.text)  # "how long?", of a picture that was told
+    if seen or (p.kind in {"order", "how_many", "how_long"} and (happened(p) or of_it)):
         return 0.0
     if p.kind == "when":
         return 0.0 if not to_come else 0.5 if p.things and _OF_THAT.search(p.question) else 0.8

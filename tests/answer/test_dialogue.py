@@ -100,6 +100,18 @@ def test_whether_that_was_the_first_time(walk: Path, kit: AnswerKit) -> None:
     assert last.startswith("No: I saw the cat at 10:00:10")
 
 
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("how long?", "At least 8 s: a cat at 10:02:40"),
+        ("and how often?", "3 times: I saw the cat"),
+        ("how long does it take?", "I have heard"),
+    ],
+)
+def test_how_long_and_how_often_is_asked_of_the_appearance_that_was_told(walk: Path, kit: AnswerKit, asked: str, told: str) -> None:
+    assert talk(walk, kit, "When did I last see the cat?", asked)[-1].answer.startswith(told)
+
+
 def test_nothing_was_said_then(walk: Path, kit: AnswerKit) -> None:
     assert talk(walk, kit, "When did I see the mug?", "Did anyone say anything then?")[-1].answer == "No, I heard nothing being said then."
 
