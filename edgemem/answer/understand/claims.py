@@ -9,6 +9,7 @@ from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.lexicon import STATES, VERBS
 from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase, tokens_of
 from edgemem.answer.understand.record import Kind
+from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.words import word_classes
 
 _HAD = {"drunk": lexicon.DRINKS, "eaten": lexicon.FOODS, "worn": lexicon.CLOTHES}
@@ -107,9 +108,11 @@ def _compared(text: str, kind: Kind, done: bool) -> str:
 
 
 def either_state(text: str) -> str:
-    """Two states to choose from, as they stand: "open or shut"."""
+    """Two states or colours to choose from, as they stand: "open or shut"."""
     found = re.search(r"\b(\w+) or (?:just )?(\w+)$", text.strip())
-    states = found is not None and all(word in STATES | {"on", "shut"} or word.endswith(("ed", "ing")) for word in found.groups())
+    states = found is not None and all(
+        word in STATES | COLOUR_WORDS.keys() | {"on", "shut"} or word.endswith(("ed", "ing")) for word in found.groups()
+    )
     return found[0] if found and states else ""
 
 

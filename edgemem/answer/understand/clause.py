@@ -213,7 +213,7 @@ class _Reader:
     def _is_particle(self, word: str, following: str, base: str) -> bool:
         ends = not following or (following in STOP and following not in DETERMINERS | PRONOUNS) or following == ","
         if word in {"to", "next&to"}:
-            return base in lexicon.TOWARDS or word == "next&to"
+            return base in (lexicon.TOWARDS if word == "to" else lexicon.POSTURE)
         if (
             f"{base}_{word}" in lexicon.MEETS
             or (word in {"at", "for"} and base in lexicon.AIMED)

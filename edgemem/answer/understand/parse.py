@@ -263,12 +263,10 @@ def _of_order(parsed: Parsed, timeless: str, raw: str) -> Parsed:
 
 def _of_colours(parsed: Parsed) -> Parsed:
     """Asks which of two colours a thing has: "is the mug white or blue"."""
-    first, _, thing = parsed.target.partition(" ")
-    either = {first, parsed.predicate}
-    if parsed.kind != "which" or not thing or not COLOUR_WORDS.keys() >= either:
+    either = set(parsed.predicate.split(" or "))
+    if parsed.kind != "which" or not COLOUR_WORDS.keys() >= either:
         return parsed
-    things, words = (thing, *parsed.things[1:]), tuple(word for word in parsed.words if word not in either)
-    return msgspec.structs.replace(parsed, form="colour", things=things, predicate=f"{first} or {parsed.predicate}", words=words)
+    return msgspec.structs.replace(parsed, form="colour", words=tuple(word for word in parsed.words if word not in either))
 
 
 def _of_two(parsed: Parsed, before: tuple[str, ...], body: str) -> Parsed:

@@ -68,11 +68,11 @@ _SILENT = frozenset(form for form, base in VERBS.items() if base in _UNSAID) - {
 def read_slots(text: str, raw: str, kind: Kind) -> Slots:
     """`text` is the question without its time and what that refers to, `raw` the question as written."""
     names = _names(raw)
-    tokens = tokens_of(text)
+    either, been = either_state(text), "been to" in text
+    tokens = tokens_of(text.strip().removesuffix(either) + "," if COLOUR_WORDS.keys() & either.split() else text)
     clause = read_clause(tokens, names)
     clause = msgspec.structs.replace(clause, phrases=_of_their_kind(clause.phrases, tokens))
     verb = next((deed for deed in clause.deeds if not deed.relative), clause.deeds[0] if clause.deeds else None)
-    either, been = either_state(text).split(), "been to" in text
     found = _Found([], [], [])
     attribute, phrases = _attribute(clause.phrases, kind)
     linked = linked_state(clause, verb)
@@ -82,7 +82,9 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
         fixed = phrase.prep.startswith("to") and VERBS.get(clause.state) in lexicon.FIXING
         if fixed:
             found.places.append(f"{phrase.prep} {phrase.text}")
-        elif not (_bare(phrase.words) in either or _is_no_thing(phrase) or phrase is linked or phrase.text == "order" or purpose or denied):
+        elif not (
+            _bare(phrase.words) in either.split() or _is_no_thing(phrase) or phrase is linked or phrase.text == "order" or purpose or denied
+        ):
             _take(phrase, found, names, kind, verb, been=been)
     things, places, people = found
     if kind in {"other", "summary"} and people and (told := re.search(rf"\b{re.escape(people[0])} (?:who|that) .+", text)):
