@@ -1130,6 +1130,9 @@ def test_a_sign_during_words_and_words_during_a_sign() -> None:
     assert reply.text.startswith('"GATE 56", read at 00:00:52'), "likely words need not hold all that is asked"
     both = lambda action: Pool(candidates=(told, gate)) if isinstance(action, Gather) else Scene()  # noqa: E731
     assert answer("What sign was I looking at when they mentioned the meeting?", both).text.startswith('"GATE 56", read at 00:00:52')
+    met = msgspec.structs.replace(told, text="The meeting with Sarah is on Monday.")
+    both = lambda action: Pool(candidates=(met, gate)) if isinstance(action, Gather) else Scene()  # noqa: E731
+    assert answer("What sign was I looking at when they mentioned the meeting with Sarah?", both).text.startswith('"GATE 56"')
     alone = lambda action: Pool(candidates=(told,)) if isinstance(action, Gather) else Scene()  # noqa: E731
     assert answer("What sign was I looking at when they mentioned the meeting?", alone).text == "I read nothing then."
     assert answer("What was on the shopping list?", alone).text != "I read nothing then.", "a list is no sign at a time"

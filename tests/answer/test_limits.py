@@ -317,6 +317,13 @@ def test_words_are_alike_from_60_of_100_on(other: str, alike: bool) -> None:
     assert (len(told.evidence) == 1) is alike
 
 
+@pytest.mark.parametrize(("asked", "all_of_them"), [("did I walk past", True), ("have I read", True), ("about parking did I see", False)])
+def test_signs_about_something_are_not_all_signs(asked: str, all_of_them: bool) -> None:
+    s = session(kind="what")
+    s.__dict__["_read"] = (understand(f"What signs {asked}?"), s.span)
+    assert (statements.signs(s, Pool(candidates=(words("NO PARKING"), words("TOOLS", at_s=5)))) is not None) is all_of_them
+
+
 def test_words_that_were_hardly_heard_are_told_as_such() -> None:
     """-.28 + 1.55 ln(c / (1.001 - c)): of .5 the odds are .754, of .65 1.962, of .66 2.103."""
     one = msgspec.structs.replace(words("The cat is called Asco."), channel="speech")

@@ -301,7 +301,8 @@ def next_words(s: Session, place: Place) -> Steps[Reply | None]:
     p = s.parsed
     carriers = {word for word in (*p.words, *words(p.target)) if singular(word) in CARRIERS}
     asked = [word for word in p.words if word not in {*words(p.clause), *carriers} and VERBS.get(word) not in WRITING | {"hear"}]
-    bare = msgspec.structs.replace(p, relation="", anchors=(), time=None, things=() if carriers else p.things)
+    person = "" if set(words(p.person)) <= set(words(p.clause)) else p.person  # "when they mentioned the meeting with Sarah"
+    bare = msgspec.structs.replace(p, relation="", anchors=(), time=None, things=() if carriers else p.things, person=person)
     said = p.hint == "said" or p.verb in SAYING | {"hear"}
     if not (said or p.hint == "read") or not followup.names_nothing(bare, asked) or not ATTRIBUTES.isdisjoint(asked):
         return None

@@ -211,7 +211,8 @@ def signs(s: Session, pool: Pool, window: Window | None = None) -> Reply | None:
     lettering = (p.target in _LETTERING or figures) and p.kind in _OF_ALL and p.verb not in _SENT
     every = p.verb in {"read", "write"} and p.hint == "read" and p.kind in _OF_ALL - {"yes_no"} and not (p.target or p.person or p.place)
     whether = p.kind == "yes_no"
-    beside = {form for form, base in VERBS.items() if not whether or base in SEEING} | ASKING_VERBS  # not "any signs about parking"
+    seen = SEEING if whether else SEEING | WRITING | {p.verb}
+    beside = {form for form, base in VERBS.items() if base in seen} | ASKING_VERBS  # not "signs about parking"
     if not (several or lettering or every) or not asked <= _TEXTS | beside or (whether and not _asks_of_any(p)):
         return None
     now = Query(text="", from_us=from_us, to_us=to_us)
