@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgemem import files
-from edgemem.infer.labels import Label, Meanings, heads, labels_called, squeezed
+from edgemem.infer.labels import Label, Meanings, heads, labels_called, nouns, squeezed
 from edgemem.infer.projection import CROP_DIM, shorten
 from edgemem.infer.prototype import coefficients, kernel, prototype
 from edgemem.infer.roles import Classifier, TextEmbedder
@@ -47,6 +47,8 @@ class LabelQuery(Record, frozen=True):
 
     labels: dict[str, float]
     objects: dict[str, float]
+    kinds: frozenset[str] = frozenset()
+    """Labels that are the thing or a kind of it, as a "Pekinese" is a "dog". Their probability in `labels` is that any of them is given."""
     colours: tuple[str, ...] = ()
     likeness: float = 0.0
     """0..1: similarity of the thing to its nearest label in WordNet; 1 if a label is the thing or a kind of it, 0 for an unknown word."""
@@ -82,16 +84,25 @@ class PhraseMatcher:
         self._meanings: Meanings | None = None
 
     def match(self, phrase: str, keep: int = 40) -> LabelQuery:
-        """The `keep` most probable labels of each kind for a phrase such as "red toy car"; its colour words are returned separately."""
+        """The `keep` most probable labels of each kind for a phrase such as "red toy car", and all that are the thing or a kind of it; its
+        colour words are returned separately.
+        """
         plain, colours = split_colours(phrase)
         facts = self.facts(plain)
         fires, likeness = _fires(facts), float(facts[:, [FACTS.index("same"), FACTS.index("lin")]].max())
         is_object = np.array([label.set == "coco" for label in self._labels])
+        named = nouns().find(plain)[0] == " ".join(plain.lower().split())  # "pink wading bird" is more than a bird
+        kinds = np.flatnonzero(~is_object & named & (facts[:, FACTS.index("lin")] == 1))
+        any_of_them = 1 - float(np.prod(1 - fires[kinds]))
         parts = []
         for chosen in (np.flatnonzero(~is_object), np.flatnonzero(is_object)):
-            best = chosen[np.argsort(-fires[chosen], kind="stable")[:keep]]
-            parts.append({self._labels[i].name: float(fires[i]) for i in best})
-        return LabelQuery(labels=parts[0], objects=parts[1], colours=colours, likeness=likeness, prototype=self._prototype(facts))
+            best = chosen[np.argsort(-fires[chosen], kind="stable")]
+            parts.append({self._labels[i].name: float(fires[i]) for n, i in enumerate(best) if n < keep or i in kinds})
+        names = frozenset(self._labels[i].name for i in kinds)
+        labels = parts[0] | dict.fromkeys((name for name in parts[0] if name in names), any_of_them)
+        return LabelQuery(
+            labels=labels, objects=parts[1], kinds=names, colours=colours, likeness=likeness, prototype=self._prototype(facts)
+        )  # fmt: skip
 
     def firing(self, phrase: str) -> Vector:
         """Probability that each label is given to a picture of the thing, float32 [labels]."""

@@ -4,6 +4,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -251,6 +252,22 @@ def test_the_likeliest_names_of_each_kind() -> None:
     query = LabelQuery(labels={"cup": 0.8, "vase": 0.041, "dog": 0.039}, objects={"bowl": 0.1, "cat": 0.001})
     assert _likely(query) == ["cup", "vase", "bowl"], "from a twentieth of the likeliest on"
     assert _likely(LabelQuery(labels={"cup": 1.0, "vase": 0.05}, objects={})) == ["cup", "vase"]
+    kinds = {f"cup {n}": 0.5 for n in range(30)}
+    assert set(_likely(LabelQuery(labels=kinds, objects={}, kinds=frozenset(kinds)))) == set(kinds), "all kinds of the thing"
+
+
+def test_of_many_names_fewer_sightings_of_each_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[int]()
+    monkeypatch.setattr(View, "postings", lambda *_, limit_per_name, **__: read.append(limit_per_name) or [])
+    with Store.open(tmp_path / "memory") as store:
+        remember(store, "walk", START_US, {0: (label("cup"),)})
+    with View.open(tmp_path / "memory") as view:
+        for whole, names in ((20_000, 40), (20_000, 400), (0, 20), (0, 400)):
+            monkeypatch.setattr(frames, "_WHOLE", whole)
+            labels = {f"cup {n}": 0.5 for n in range(names)}
+            query = LabelQuery(labels=labels, objects={}, kinds=frozenset(labels))
+            LabelMatcher(SimpleNamespace(crop_space=None, match_labels=lambda _, query=query: query)).match(Query(text="cup"), view, 4)
+    assert read == [500, 50, 150, 7]
 
 
 def test_without_an_engine_pictures_are_not_searched(table: Path) -> None:

@@ -29,6 +29,39 @@ def judged(query: LabelQuery, seen: list[Posting], *, beside: bool = True) -> Fe
     return features(query, seen, score_moments(query, seen, 100), beside=beside)
 
 
+DOG = LabelQuery(labels={"pug": 0.9, "Pekinese": 0.9, "cat": 0.1}, objects={}, kinds=frozenset(("pug", "Pekinese")), likeness=1.0)
+
+
+def test_the_kinds_of_a_thing_count_as_one_label() -> None:
+    """Both dogs were seen in moments 1 and 2 and count once: (.9 ** .8) x ((.8 - mean) / (deviation + .03) + .8) over 20 + 3 moments."""
+    seen = [posting(1, "pug", 0.8), posting(1, "Pekinese", 0.3), posting(20, "Pekinese", 0.8), posting(40, "cat", 0.8)]
+    found = score_moments(DOG, seen, 3)
+    assert [(one.moment_id, one.why) for one in found] == [(1, "pug"), (20, "Pekinese"), (40, "cat")]
+    mean = 1.6 / 23
+    deviation = (1.28 / 23 - mean**2) ** 0.5
+    expected = 0.9**0.8 * ((0.8 - mean) / (deviation + 0.03) + 0.8)
+    assert [one.score for one in found[:2]] == [pytest.approx(expected)] * 2
+
+
+def test_of_two_kinds_in_one_moment_that_of_the_colour_counts() -> None:
+    red = msgspec.structs.replace(DOG, colours=("red",))
+    seen = [posting(1, "pug", 0.6, colour="red"), posting(1, "Pekinese", 0.8, colour="black")]
+    assert score_moments(red, seen, 3)[0].why == "pug", ".6 against half of .8"
+    assert score_moments(DOG, seen, 3)[0].why == "Pekinese"
+
+
+def test_that_one_of_several_kinds_fires_proves_less() -> None:
+    """log odds 2.62 + .7 log .9 + 2.07 x .9 log .81 + .53 log .57 + .08, less .75: again is .7 of the support."""
+    seen = [posting(1, "pug", 0.8)]
+    one = msgspec.structs.replace(DOG, kinds=frozenset(("pug",)))
+    odds = 2.62 + 0.7 * np.log(0.9) + 2.07 * 0.9 * np.log(0.81) + 0.53 * np.log(0.57) + 0.08
+    for query, value in ((one, odds), (DOG, odds - 0.75)):
+        assert confidence(judged(query, seen, beside=False)) == pytest.approx(1 / (1 + np.exp(-value)))
+        crops = msgspec.structs.replace(judged(query, seen, beside=False), alike=0.1)
+        other = 1.23 + 0.52 * np.log(0.9) + 1.54 * 0.9 * np.log(0.81) + 0.39 * np.log(0.57) + 0.06 + 0.74 - 0.75 * (query is DOG)
+        assert confidence(crops) == pytest.approx(1 / (1 + np.exp(-other)))
+
+
 @pytest.mark.parametrize(("colour", "share"), [("red", 1.0), ("black", 0.5), ("", 0.75)])
 def test_another_colour_halves_what_is_seen_and_none_takes_a_quarter(colour: str, share: float) -> None:
     query = LabelQuery(labels={"cup": 1.0}, objects={}, colours=("red",))

@@ -191,6 +191,23 @@ def test_photographs_are_found_by_what_they_show(bridge: LabelBridge, photograph
         assert names[ranked[0].moment_id] == name, phrase
 
 
+def test_all_kinds_of_a_thing_are_looked_for_as_one(bridge: LabelBridge) -> None:
+    """Of 118 breeds more than the 40 likeliest; that any of them is given to a dog is all but certain."""
+    dog, bear = bridge.match_labels("dog"), bridge.match_labels("bears")
+    assert len(dog.kinds) == 118
+    assert {"Pekinese", "keeshond"} < dog.kinds <= dog.labels.keys()
+    assert {dog.labels[name] for name in dog.kinds} == {max(dog.labels.values())}
+    fires = dict(zip((label.name for label in bridge._matcher._labels), bridge._matcher.firing("bears"), strict=True))
+    assert bear.kinds == {"brown bear", "American black bear", "ice bear", "sloth bear"}
+    assert bear.labels["ice bear"] == pytest.approx(1 - np.prod([1 - fires[name] for name in bear.kinds]))
+    assert bear.labels["lion"] == pytest.approx(fires["lion"])
+    assert len(bear.labels) == 40
+    assert bridge.match_labels("mailbox").kinds == {"mailbox"}
+    assert bridge.match_labels("red bear").kinds == bear.kinds
+    assert not bridge.match_labels("bear that dances").kinds, "more than a bear"
+    assert not bridge.match_labels("plorbit").kinds
+
+
 def test_what_was_never_shown_is_less_likely_than_what_was(bridge: LabelBridge, photographs: dict[str, Image]):
     seen = bridge.look(photographs["coffee"]).observations
     postings = [Posting(moment_id=1, t_us=1, kind=o.kind, name=o.name, score=o.score, colour=o.colour, area=0.0) for o in seen]

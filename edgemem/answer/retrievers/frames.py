@@ -73,10 +73,13 @@ class NamesLabels(Protocol):
 _WHOLE = 20_000
 """Up to this many moments a phrase is scored against the whole memory, which calibrates it best; above, inside the stretch of time only."""
 _PER_NAME, _PER_NAME_LARGE = 500, 150
-"""Best sightings of one label that are read; what is ranked far down does not change the answer."""
+_READ, _READ_LARGE = 20_000, 3_000
+"""Best sightings that are read, of one label and of all; what is ranked far down does not change the answer."""
 _LEAST_FIRING = 0.05
 _NAMES_LARGE = 20
-"""In a large memory only so many labels, none of them that much less likely than the likeliest: 15 ms instead of 110 in 100,000 moments."""
+"""In a large memory only so many labels, none of them that much less likely than the likeliest: 15 ms instead of 110 in 100,000 moments;
+and those that are kinds of the thing.
+"""
 _KINDS = ("label", "object")
 CROP = "crop"
 """Kind of the parts that are looked at closely."""
@@ -123,7 +126,8 @@ class LabelMatcher:
         whole = moments <= _WHOLE
         window: Any = {} if whole else {"from_us": query.from_us, "to_us": query.to_us}
         names = [*wanted.labels, *wanted.objects] if whole else _likely(wanted)
-        postings = view.postings(names, kinds=_KINDS, limit_per_name=_PER_NAME if whole else _PER_NAME_LARGE, **window)
+        most, all_ = (_PER_NAME, _READ) if whole else (_PER_NAME_LARGE, _READ_LARGE)
+        postings = view.postings(names, kinds=_KINDS, limit_per_name=min(most, all_ // max(1, len(names))), **window)
         ranked = match.score_moments(wanted, postings, moments)
         inside = [one for one in ranked if query.holds(one.t_us)]
         if not inside:
@@ -164,9 +168,10 @@ class LabelMatcher:
 
 
 def _likely(query: LabelQuery) -> list[str]:
-    """The likeliest names of each kind."""
+    """The likeliest names of each kind, and the kinds of the thing."""
     ranked = (sorted(names.items(), key=lambda pair: -pair[1])[:_NAMES_LARGE] for names in (query.labels, query.objects))
-    return [name for pairs in ranked for name, firing in pairs if firing >= _LEAST_FIRING * pairs[0][1]]
+    likely = (name for pairs in ranked for name, firing in pairs if firing >= _LEAST_FIRING * pairs[0][1])
+    return list(dict.fromkeys((*likely, *query.kinds)))
 
 
 def _moments(view: View) -> int:

@@ -37,10 +37,11 @@ NEIGHBOUR = 0.5
 """Share of its better neighbour's score that a moment gets: a thing is seen for seconds, an accident once. First answers +1.6 points."""
 OTHER_COLOUR, NO_COLOUR = 0.5, 0.75
 """Factors where another colour than the one asked for, or none, stands out where the thing was seen."""
-WEIGHTS = (2.62, 0.70, 2.07, 0.53, 0.08)
-"""Constant, log firing, firing x log support, log again, likeness: of the logistic model for "the first picture shows the thing". Fitted on
-three composed streams (shown : never shown : nonsense as 7 : 2 : 1) and read on another generator's (`tools/eval/stages.py`)."""
-WEIGHTS_WITH_CROPS = (1.23, 0.52, 1.54, 0.39, 0.06, 0.74)
+WEIGHTS = (2.62, 0.70, 2.07, 0.53, 0.08, -0.75)
+"""Constant, log firing, firing x log support, log again, likeness, united: of the logistic model for "the first picture shows the thing".
+All but the last fitted on three composed streams (shown : never shown : nonsense as 7 : 2 : 1) and read on another generator's
+(`tools/eval/stages.py`)."""
+WEIGHTS_WITH_CROPS = (1.23, 0.52, 1.54, 0.39, 0.06, -0.75, 0.74)
 """The same where crops can be compared with the thing's prototype, and that of 10 x `alike`. Fitted on the same streams; on eight of the
 other generator the area under the curve rose from .866 to .881, and the other way round from .766 to .778 (`tools/eval/confidence.py`)."""
 LOOKS, SPREAD = (5, 1.4), 0.07
@@ -75,7 +76,8 @@ class Features(Record, frozen=True):
     `firing` is the highest firing probability of any label: how well the vocabulary covers the phrase. `support` is the largest product of
     firing and seen probability, divided by `firing`: how strongly the expected was seen. `again` is the same in the moments beside the
     best one: a thing is seen for seconds, an accident once. `likeness` is that of the query. `alike` is how much nearer the nearest crops
-    are to the thing's prototype than crops usually are and some of so many are by chance, None where there are none to compare.
+    are to the thing's prototype than crops usually are and some of so many are by chance, None where there are none to compare. `united`:
+    what is expected is any of several labels that are kinds of the thing.
     """
 
     firing: float = 0.0
@@ -83,13 +85,18 @@ class Features(Record, frozen=True):
     again: float = 0.0
     likeness: float = 0.0
     alike: float | None = None
+    united: bool = False
 
 
 def score_moments(query: LabelQuery, postings: Sequence[Posting], moments: int) -> list[Ranked]:
     """Moments by how likely they show the thing, best first. `postings` are those of its names, `moments` how many were searched."""
-    weights = {("label", name): firing**SHARPNESS for name, firing in query.labels.items()}
+    weights = {_as_one(query, "label", name): firing**SHARPNESS for name, firing in query.labels.items()}
     weights |= {("object", name): OBJECT_WEIGHT * firing**SHARPNESS for name, firing in query.objects.items()}
-    postings = [posting for posting in postings if (posting.kind, posting.name) in weights]
+    sightings: dict[tuple[int, tuple[str, str]], Posting] = {}
+    for posting in sorted(postings, key=lambda posting: posting.score * _colour_factor(query, posting)):
+        if (name := _as_one(query, posting.kind, posting.name)) in weights:
+            sightings[posting.moment_id, name] = posting
+    postings = list(sightings.values())
     if not postings:
         return []
     parts = _parts(query, postings, weights, moments)
@@ -101,6 +108,11 @@ def score_moments(query: LabelQuery, postings: Sequence[Posting], moments: int) 
     order = np.lexsort((ids, t_us, -scores))
     chosen = ((score, postings[i]) for score, i in zip(scores[order].tolist(), best[order].tolist(), strict=True))
     return [Ranked(moment_id=p.moment_id, t_us=p.t_us, score=score, why=p.name, colour=p.colour) for score, p in chosen]
+
+
+def _as_one(query: LabelQuery, kind: str, name: str) -> tuple[str, str]:
+    """The kinds of the thing count as one label: which breed a dog is taken for does not matter."""
+    return (kind, "" if kind == "label" and name in query.kinds else name)
 
 
 def same_thing(ranked: Sequence[Ranked], looks: Mapping[int, float]) -> dict[int, float]:
@@ -157,7 +169,8 @@ def features(query: LabelQuery, postings: Sequence[Posting], ranked: Sequence[Ra
     near = sorted((one.t_us - best.t_us, one.moment_id) for one in ranked if abs(one.t_us - best.t_us) < APPEARANCE_US)
     next_ = [*[id_ for gap, id_ in near if gap < 0][-1:], *[id_ for gap, id_ in near if gap > 0][:1]]  # before and after the best
     again = max((seen.get(m, 0.0) for m in next_), default=0.0) if beside else EXPECTED_AGAIN * seen.get(best.moment_id, 0.0)
-    return Features(firing=firing, support=support, again=again, likeness=query.likeness)
+    united = kind == "label" and len(query.kinds) > 1
+    return Features(firing=firing, support=support, again=again, likeness=query.likeness, united=united)
 
 
 def confidence(found: Features) -> float:
@@ -169,10 +182,11 @@ def confidence(found: Features) -> float:
     return 1 / (1 + math.exp(-value))
 
 
-def terms(found: Features) -> tuple[float, float, float, float, float]:
+def terms(found: Features) -> tuple[float, ...]:
     """What the weights weigh, in their order; the last one only where crops were compared."""
     by_support = found.firing * math.log(found.support + LEAST_SUPPORT)
-    return math.log(max(found.firing, 1e-3)), by_support, math.log(found.again + LEAST_SUPPORT), found.likeness, 10 * (found.alike or 0.0)
+    again = math.log(found.again + LEAST_SUPPORT)
+    return math.log(max(found.firing, 1e-3)), by_support, again, found.likeness, float(found.united), 10 * (found.alike or 0.0)
 
 
 def usual(crops: Matrix) -> Vector:
@@ -199,7 +213,7 @@ def chance(moments: int) -> float:
 def _parts(query: LabelQuery, postings: Sequence[Posting], weights: Mapping[tuple[str, str], float], moments: int) -> Array:
     """What each posting adds to its moment: float64 [postings]. Where a name was not seen, it scored 0."""
     place = {name: i for i, name in enumerate(weights)}
-    of_name = np.array([place[posting.kind, posting.name] for posting in postings])
+    of_name = np.array([place[_as_one(query, posting.kind, posting.name)] for posting in postings])
     seen = np.array([posting.score for posting in postings])
     count = max(moments, 1) + PRIOR_MOMENTS
     mean = np.bincount(of_name, seen, len(place)) / count
