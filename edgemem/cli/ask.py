@@ -6,13 +6,15 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from edgemem.cli.app import (
     CommandContext,
+    FilePath,
     common_options,
     json_option,
     memory_option,
@@ -23,7 +25,8 @@ from edgemem.cli.app import (
     print_lines,
 )
 from edgemem.cli.evidence import print_evidence
-from edgemem.records import Answer
+from edgemem.errors import UsageError
+from edgemem.records import US, Answer
 
 if TYPE_CHECKING:
     from edgemem.extend.feed import Subscription
@@ -34,8 +37,9 @@ _PRINT_S = 2.0
 
 
 @click.command()
-@click.argument("question")
+@click.argument("question", required=False)
 @memory_option
+@click.option("--spoken", type=FilePath(exists=True, dir_okay=False), metavar="FILE", help="Sound of the question, in place of QUESTION.")
 @click.option("--as-of", metavar="ISO8601", help="Answer as of this time: nothing that became known later is read.")
 @click.option("--option", "options", multiple=True, metavar="TEXT", help="One of the possible answers. Repeatable.")
 @click.option("--recipe", default="", metavar="NAME", help="Recipe to answer with (default: the settings').")
@@ -48,8 +52,9 @@ _PRINT_S = 2.0
 @pass_environment
 def ask(
     environment: CommandContext,
-    question: str,
+    question: str | None,
     memory: Path,
+    spoken: Path | None,
     as_of: str | None,
     options: tuple[str, ...],
     recipe: str,
@@ -60,9 +65,14 @@ def ask(
     as_json: bool,
 ) -> None:
     """Answer QUESTION from the memory, with the evidence that proves it. Exit code 3: no answer could be proved."""
+    if (question is None) is (spoken is None):
+        raise UsageError('give one question, in words ("where did I leave my keys?") or as sound (--spoken FILE)')
+    asked_in_words = question if question is not None else _heard(environment, cast("Path", spoken))
     opened = environment.memory(memory)
     with _steps_printed(opened) if steps else nullcontext():
-        asked = opened.ask_traced(question, options=options, as_of=as_of, recipe=recipe, planner=planner, session=follows, trace=trace)
+        asked = opened.ask_traced(
+            asked_in_words, options=options, as_of=as_of, recipe=recipe, planner=planner, session=follows, trace=trace
+        )
     try:
         _print(asked, environment.settings.timezone, trace=trace, as_json=as_json)
     finally:  # also if the reader of our output ended early: a later question may continue this one
@@ -71,6 +81,29 @@ def ask(
         note(f"note: this trace was not stored: {not_logged}")
     if asked.answer.status != "answered":
         raise click.exceptions.Exit(3)
+
+
+def _heard(environment: CommandContext, file: Path) -> str:
+    """The question in a sound file. It is printed as it was heard, because it may be misheard."""
+    import numpy as np
+
+    from edgemem.see.sources.sound import SoundFile
+
+    if problem := environment.engines.missing("transcribe"):
+        raise UsageError(f"no speech can be recognised: {problem}")
+    sounds = takewhile(lambda sound: sound.offset_us < _SPOKEN_S * US, SoundFile(str(file), stream="question").sounds())
+    samples = np.concatenate([np.zeros(0, np.float32), *(sound.samples for sound in sounds)])
+    phrase = environment.engines.role("transcribe").transcribe(samples, language="en")
+    if not phrase.text.strip() or phrase.no_speech > _SILENT:
+        raise UsageError(f"{file}: no question was heard in its first {_SPOKEN_S} s; ask in writing or record it again")
+    note(f'heard: "{phrase.text.strip()}"')
+    return str(phrase.text)
+
+
+_SPOKEN_S = 30
+"""Longest sound that a recogniser takes at a time."""
+_SILENT = 0.6
+"""Probability of no speech from which on Whisper's own decoder leaves a piece out."""
 
 
 @contextmanager

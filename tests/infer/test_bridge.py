@@ -1,5 +1,6 @@
 """Pictures named by labels, phrases matched to labels, colours of things."""
 
+import math
 from pathlib import Path
 
 import cv2
@@ -12,7 +13,7 @@ from edgemem.infer.bridge import LabelBridge, crop_boxes
 from edgemem.infer.colour import ColourMap, name_pixels
 from edgemem.infer.engines import Engines
 from edgemem.infer.labels import Meanings, describe, heads, is_kind_of, labels_called, other_names, read_table
-from edgemem.infer.phrase import COLOURS, FACTS, split_colours
+from edgemem.infer.phrase import COLOURS, FACTS, _fires, split_colours
 from edgemem.records import Box, Image, Matrix
 from edgemem.remember.results import Posting
 
@@ -150,6 +151,8 @@ def test_the_head_of_a_phrase_is_found_behind_its_modifiers():
 def test_colours_are_taken_out_of_a_phrase():
     assert split_colours("bright red car") == ("bright car", ("red",))
     assert split_colours("black and white cow") == ("cow", ("black", "white"))
+    assert split_colours("salt and red pepper") == ("salt and pepper", ("red",))
+    assert split_colours("red and big cow") == ("and big cow", ("red",))
     assert split_colours("orange") == ("orange", ())
     assert split_colours("gray orange") == ("orange", ("grey",))
 
@@ -189,6 +192,16 @@ def test_photographs_are_found_by_what_they_show(bridge: LabelBridge, photograph
     ):  # fmt: skip
         ranked = score_moments(bridge.match_labels(phrase), postings, len(names))
         assert names[ranked[0].moment_id] == name, phrase
+
+
+def test_the_probability_of_a_label_by_hand() -> None:
+    """Nothing in common: the logistic of -7.12. All but the gloss (.7) the same: of 1.16 + 2.97 x .7 + 1.81 + .94 + .43 + 1.32 + 1.30 - .78 - 7.12."""
+    found = _fires(np.array([[0] * 8, [1, 0.7, 1, 1, 1, 1, 1, 1]], np.float32))
+    assert found == pytest.approx([1 / (1 + math.exp(7.12)), 1 / (1 + math.exp(-1.139))], rel=1e-4)
+
+
+def test_a_phrase_without_words_means_nothing(bridge: LabelBridge) -> None:
+    assert bridge.match_labels("?!").likeness == 0.0
 
 
 def test_all_kinds_of_a_thing_are_looked_for_as_one(bridge: LabelBridge) -> None:
