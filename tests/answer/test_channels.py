@@ -270,6 +270,17 @@ def test_of_many_names_fewer_sightings_of_each_are_read(tmp_path: Path, monkeypa
     assert read == [500, 50, 150, 7]
 
 
+def test_crops_of_a_large_encrypted_memory_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[int]()
+    view: Any = SimpleNamespace(encrypted=True, nearest_parts=lambda *_, **__: read.append(moments))
+    matcher = LabelMatcher(SimpleNamespace(crop_space=SimpleNamespace(name="crops"), match_labels=lambda _: CUP))  # type: ignore[arg-type]
+    wanted = LabelQuery(labels={}, objects={}, prototype=np.ones(2, np.float32))
+    for moments in (1500, 1501):
+        monkeypatch.setattr(frames, "_moments", lambda _, moments=moments: moments)
+        assert matcher._alike(wanted, Query(text="cup"), view) is None
+    assert read == [1500]
+
+
 def test_without_an_engine_pictures_are_not_searched(table: Path) -> None:
     class Away:
         def missing(self, role: str) -> str:

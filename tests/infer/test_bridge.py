@@ -195,9 +195,15 @@ def test_photographs_are_found_by_what_they_show(bridge: LabelBridge, photograph
 
 
 def test_the_probability_of_a_label_by_hand() -> None:
-    """Nothing in common: the logistic of -7.12. All but the gloss (.7) the same: of 1.16 + 2.97 x .7 + 1.81 + .94 + .43 + 1.32 + 1.30 - .78 - 7.12."""
+    """Nothing in common: the logistic of -7.12. All the same but the gloss, which is at .7: of 8.259 - 7.12."""
     found = _fires(np.array([[0] * 8, [1, 0.7, 1, 1, 1, 1, 1, 1]], np.float32))
     assert found == pytest.approx([1 / (1 + math.exp(7.12)), 1 / (1 + math.exp(-1.139))], rel=1e-4)
+
+
+def test_the_same_head_is_the_same_last_word(bridge: LabelBridge) -> None:
+    same = bridge._matcher.facts("toy car")[:, FACTS.index("same head")]
+    heads_of = {label.name: same[i] for i, label in enumerate(bridge._matcher._labels)}
+    assert (heads_of["sports car"], heads_of["toy terrier"], heads_of["car mirror"]) == (1, 0, 0)
 
 
 def test_a_phrase_without_words_means_nothing(bridge: LabelBridge) -> None:
