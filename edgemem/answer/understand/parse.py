@@ -89,9 +89,7 @@ def _addressed(plain: str, body: str, before: Parsed | None) -> Parsed | None:
         if about and (about not in {"told", "clock"} or len(asked) == len(body)):  # "what day is it I meet Anna"
             time = now if about == "here" else time if about == "recording" else None
             return Parsed(kind="other", text=plain, about=cast("About", about), time=time, follows=about == "told")
-    begins = _begins(plain)
-    asks = any(pattern(name).search(plain) for name in ("EMBEDDED", "INVERTED", "WANTED")) or "?" in plain
-    said = _is_courtesy(next(begins)) or (not asks and any(map(_is_courtesy, begins)))
+    said = any(map(_is_courtesy, _begins(plain)))
     empty = set(tokens_of(plain)) <= _EMPTY and not (pattern("ASKING").match(body) or goes_on(plain) or take_time(plain)[0])
     return Parsed(kind="other", text=plain, about="nothing") if said or empty else None
 
@@ -108,7 +106,7 @@ def _begins(text: str) -> Iterator[str]:
     yield text
     for match in pattern("GOES_ON").finditer(text):
         begin, rest = text[: match.start()], re.sub(r"^(?:if|when) ", "", text[match.end() :])
-        asks = any(pattern(name).search(rest) for name in ("EMBEDDED", "INVERTED", "SEEN")) or take_time(rest)[0]
+        asks = any(pattern(name).search(rest) for name in ("EMBEDDED", "INVERTED", "SEEN", "WANTED")) or take_time(rest)[0]
         if begin.count(" ") > 1 and not asks:
             yield begin
 
