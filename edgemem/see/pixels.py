@@ -77,12 +77,24 @@ def sharpness(image: Image) -> float:
     A small copy does not show blur: an edge that is 3 pixels wide at 1080p is sharp at 320 px. Tiles keep the scale, so the threshold of
     the paper is valid for them; `tools/bench/gates.py` shows how often the decision equals that for the whole picture.
     """
+    laplacian = _laplacian_of_tiles(image)
+    return laplacian_variance(to_gray(image)) if laplacian is None else float(laplacian.std()) ** 2
+
+
+def sharpest_part(image: Image) -> float:
+    """The same of the tile that is sharpest: high where a sharp thing stands before something plain, low where everything is blurred."""
+    laplacian = _laplacian_of_tiles(image)
+    return laplacian_variance(to_gray(image)) if laplacian is None else float(laplacian.std(axis=(1, 2)).max()) ** 2
+
+
+def _laplacian_of_tiles(image: Image) -> npt.NDArray[np.float32] | None:
+    """float32 [tiles, 18, 18]; None for a picture that is smaller than its tiles."""
     import cv2
 
     height, width = image.shape[:2]
     rows, columns = TILES
     if height < rows * TILE_PX or width < columns * TILE_PX:
-        return laplacian_variance(to_gray(image))
+        return None
     image = np.ascontiguousarray(image)
     step_y, step_x = (height - TILE_PX) // (rows - 1), (width - TILE_PX) // (columns - 1)
     across_y, across_x, across_channel = image.strides
@@ -94,8 +106,8 @@ def sharpness(image: Image) -> float:
     )
     column = to_gray(np.ascontiguousarray(tiles).reshape(-1, TILE_PX, 3))
     laplacian = cv2.Laplacian(column, cv2.CV_16S).reshape(-1, TILE_PX, TILE_PX)[:, 1:-1, 1:-1]  # edge pixels mix two tiles
-    _, deviation = cv2.meanStdDev(np.ascontiguousarray(laplacian).reshape(-1, TILE_PX - 2))
-    return float(deviation[0][0]) ** 2
+    found: npt.NDArray[np.float32] = laplacian.astype(np.float32)
+    return found
 
 
 def brightness(gray: Gray) -> tuple[float, float]:

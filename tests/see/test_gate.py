@@ -9,7 +9,7 @@ from films import scene
 
 from edgemem.records import US
 from edgemem.see import pixels
-from edgemem.see.gate import Blur, Difference, HistogramGate, HistogramSettings, LocalDifference, Look, Ssim
+from edgemem.see.gate import Blur, BlurSettings, Difference, HistogramGate, HistogramSettings, LocalDifference, Look, Ssim
 
 ALL = (Blur, Difference, HistogramGate, LocalDifference, Ssim)
 
@@ -43,6 +43,38 @@ def test_black_flat_and_blurred_frames_are_between_speakers():
     assert reason(Blur(), np.full((720, 1280, 3), 200, np.uint8)) == "flat"
     assert reason(Blur(), cv2.GaussianBlur(natural(), (0, 0), 12)) == "blur"
     assert reason(Blur(), natural()) == ""
+
+
+def test_a_sharp_thing_before_a_plain_wall_is_not_blurred():
+    """A patch of a ninetieth of the picture; the whole has less than the threshold, its sharpest tile more than four times that."""
+    wall = cv2.GaussianBlur(natural(), (0, 0), 12)
+    thing = wall.copy()
+    thing[300:400, 500:600] = cv2.GaussianBlur(natural(3), (0, 0), 0.8)[300:400, 500:600]
+    assert pixels.sharpness(thing) < 20
+    assert pixels.sharpest_part(wall) < 20
+    limit = pixels.sharpest_part(thing)
+    assert limit > 80
+    for part, told in ((0.0, "blur"), (limit, ""), (limit + 0.1, "blur")):
+        assert reason(Blur(BlurSettings(part_threshold=part)), thing) == told
+    assert reason(Blur(BlurSettings(part_threshold=80.0)), wall) == "blur"
+    tile = np.tile(np.array([[0, 8], [8, 0]], np.uint8), (4, 4))[..., None].repeat(3, axis=2)
+    assert pixels.sharpest_part(tile) == pixels.sharpness(tile) == pixels.laplacian_variance(pixels.to_gray(tile)), "smaller than the tiles"
+
+
+def test_what_is_blurred_for_long_is_looked_at_from_time_to_time():
+    """Two seconds after the first picture, one that was accepted or a sharp one, and where the clock goes back; what is black never is."""
+    soft, black = cv2.GaussianBlur(natural(), (0, 0), 12), np.zeros((720, 1280, 3), np.uint8)
+    one = Blur(BlurSettings(refresh_s=2.0))
+    for at_s, image, told in (
+        (1.0, soft, "blur"), (2.9, soft, "blur"), (3.0, soft, ""), (4.9, soft, "blur"), (5.0, black, "black"), (5.0, natural(), ""),
+        (6.9, soft, "blur"), (7.0, soft, ""), (4.0, soft, ""),
+    ):  # fmt: skip
+        look = Look(image, round(at_s * US))
+        assert one.judge(look).reason == told, at_s
+        if at_s == 3.0:
+            one.accepted(look)
+    never = Blur()
+    assert {never.judge(Look(soft, at_s * US)).reason for at_s in (0, 3600)} == {"blur"}
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.6, 1.2, 2.0, 4.0, 8.0])
