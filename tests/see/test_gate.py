@@ -61,6 +61,24 @@ def test_a_sharp_thing_before_a_plain_wall_is_not_blurred():
     assert pixels.sharpest_part(tile) == pixels.sharpness(tile) == pixels.laplacian_variance(pixels.to_gray(tile)), "smaller than the tiles"
 
 
+def test_parts_are_144_tiles_spread_over_the_picture():
+    """Of 16 tiles of 20 pixels beside each other the sixth begins at 5 x (1280 - 20) // 15 = 420, of 9 the third at 2 x 87 = 174."""
+    checks = np.indices((20, 20)).sum(axis=0)[..., None] % 2 * 200
+    for x, y, seen in ((420, 174, True), (448, 174, False), (420, 202, False), (1260, 696, True)):
+        image = np.full((720, 1280, 3), 20, np.uint8)
+        image[y : y + 20, x : x + 20] = checks
+        assert (pixels.sharpest_part(image) > 80) is seen, (x, y)
+
+
+@pytest.mark.parametrize(("deviation", "told"), [(0.8, "flat"), (1.2, "blur")])
+def test_a_picture_of_one_colour_is_flat(deviation: float, told: str):
+    """Brightness that rises evenly from left to right by the square root of 12 times its deviation."""
+    rise = np.linspace(-0.5, 0.5, 1280) * 12**0.5 * deviation
+    image = np.broadcast_to((100 + rise).round().astype(np.uint8)[None, :, None], (720, 1280, 3))
+    assert Look(image).brightness[1] == pytest.approx(deviation, abs=0.15)
+    assert reason(Blur(), image) == told
+
+
 def test_what_is_blurred_for_long_is_looked_at_from_time_to_time():
     """Two seconds after the first picture, one that was accepted or a sharp one, and where the clock goes back; what is black never is."""
     soft, black = cv2.GaussianBlur(natural(), (0, 0), 12), np.zeros((720, 1280, 3), np.uint8)
