@@ -4,7 +4,8 @@ Every phrase that is true of a thing in the stream is asked. It is lost at the f
 within the time when the thing was in view known    the vocabulary has a word for it: a label is the thing, a kind of it or its kind
 (likeness of `KNOWN` or more) labelled one of its labels (at least half as probable as the most probable one) was seen in such a moment at
 `SEEN` or more found    one of the first five pictures is within 10 s of it sure     the confidence in the phrase is high enough for an
-answer `first` is the share whose very first picture is right. Affirmed are phrases true of nothing in the stream.
+answer `first` is the share whose very first picture is right. Affirmed are phrases true of nothing in the stream. What was shown several
+times counts as kept when one time was; every time of which no picture was kept is listed.
 """
 
 import argparse
@@ -67,6 +68,9 @@ def main() -> None:
         stream = shown.read(Path(truth))
         with View.open(Path(memory)) as view:
             matcher, start_us = LabelMatcher(joint), view.streams()[0].t0_us
+            for one in stream.showings:
+                if not view.moments(from_us=start_us + int(one.t0 * US), to_us=start_us + int(one.t1 * US), limit=1):
+                    print(f"  not kept {one.names[0]}, {one.t0:.0f} s to {one.t1:.0f} s of {truth}")
             for phrase, difficulty in stream.asked().items():
                 where, first, sure, checks = passed(phrase, stream.spans(phrase), matcher, joint, view, start_us)
                 for group in (difficulty, "all"):
