@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import click
 
@@ -65,14 +65,13 @@ def ask(
     as_json: bool,
 ) -> None:
     """Answer QUESTION from the memory, with the evidence that proves it. Exit code 3: no answer could be proved."""
-    if (question is None) is (spoken is None):
+    if question is None and spoken is not None:
+        question = _heard(environment, spoken)
+    elif question is None or spoken is not None:
         raise UsageError('give one question, in words ("where did I leave my keys?") or as sound (--spoken FILE)')
-    asked_in_words = question if question is not None else _heard(environment, cast("Path", spoken))
     opened = environment.memory(memory)
     with _steps_printed(opened) if steps else nullcontext():
-        asked = opened.ask_traced(
-            asked_in_words, options=options, as_of=as_of, recipe=recipe, planner=planner, session=follows, trace=trace
-        )
+        asked = opened.ask_traced(question, options=options, as_of=as_of, recipe=recipe, planner=planner, session=follows, trace=trace)
     try:
         _print(asked, environment.settings.timezone, trace=trace, as_json=as_json)
     finally:  # also if the reader of our output ended early: a later question may continue this one
@@ -94,10 +93,11 @@ def _heard(environment: CommandContext, file: Path) -> str:
     sounds = takewhile(lambda sound: sound.offset_us < _SPOKEN_S * US, SoundFile(str(file), stream="question").sounds())
     samples = np.concatenate([np.zeros(0, np.float32), *(sound.samples for sound in sounds)])
     phrase = environment.engines.role("transcribe").transcribe(samples, language="en")
-    if not phrase.text.strip() or phrase.no_speech > _SILENT:
+    text: str = phrase.text.strip()
+    if not text or phrase.no_speech > _SILENT:
         raise UsageError(f"{file}: no question was heard in its first {_SPOKEN_S} s; ask in writing or record it again")
-    note(f'heard: "{phrase.text.strip()}"')
-    return str(phrase.text)
+    note(f'heard: "{text}"')
+    return text
 
 
 _SPOKEN_S = 30

@@ -91,17 +91,17 @@ class PhraseMatcher:
         facts = self.facts(plain)
         fires, likeness = _fires(facts), float(facts[:, [FACTS.index("same"), FACTS.index("lin")]].max())
         is_object = np.array([label.set == "coco" for label in self._labels])
-        named = nouns().find(plain)[0] == " ".join(plain.lower().split())  # "pink wading bird" is more than a bird
-        kinds = np.flatnonzero(~is_object & named & (facts[:, FACTS.index("lin")] == 1))
-        any_of_them = 1 - float(np.prod(1 - fires[kinds]))
+        whole = nouns().find(plain)[0] == " ".join(plain.lower().split())  # "pink wading bird" is more than a bird
+        below = ~is_object & whole & (facts[:, FACTS.index("lin")] == 1)
+        fires_any = np.where(below, 1 - np.prod(1 - fires[below]), fires)
         parts = []
         for chosen in (np.flatnonzero(~is_object), np.flatnonzero(is_object)):
             best = chosen[np.argsort(-fires[chosen], kind="stable")]
-            parts.append({self._labels[i].name: float(fires[i]) for n, i in enumerate(best) if n < keep or i in kinds})
-        names = frozenset(self._labels[i].name for i in kinds)
-        labels = parts[0] | dict.fromkeys((name for name in parts[0] if name in names), any_of_them)
+            wanted = (*best[:keep], *(i for i in best[keep:] if below[i]))
+            parts.append({self._labels[i].name: float(fires_any[i]) for i in wanted})
+        kinds = frozenset(self._labels[i].name for i in np.flatnonzero(below))
         return LabelQuery(
-            labels=labels, objects=parts[1], kinds=names, colours=colours, likeness=likeness, prototype=self._prototype(facts)
+            labels=parts[0], objects=parts[1], kinds=kinds, colours=colours, likeness=likeness, prototype=self._prototype(facts)
         )  # fmt: skip
 
     def firing(self, phrase: str) -> Vector:

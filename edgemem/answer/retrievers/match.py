@@ -39,8 +39,8 @@ OTHER_COLOUR, NO_COLOUR = 0.5, 0.75
 """Factors where another colour than the one asked for, or none, stands out where the thing was seen."""
 WEIGHTS = (2.62, 0.70, 2.07, 0.53, 0.08, -0.75)
 """Constant, log firing, firing x log support, log again, likeness, united: of the logistic model for "the first picture shows the thing".
-All but the last fitted on three composed streams (shown : never shown : nonsense as 7 : 2 : 1) and read on another generator's
-(`tools/eval/stages.py`)."""
+Fitted on three composed streams (shown : never shown : nonsense as 7 : 2 : 1) and read on another generator's (`tools/eval/stages.py`); the
+last one later, with the others as they stood (`tools/eval/confidence.py`; on life logs it is -.8 to -1.0)."""
 WEIGHTS_WITH_CROPS = (1.23, 0.52, 1.54, 0.39, 0.06, -0.75, 0.74)
 """The same where crops can be compared with the thing's prototype, and that of 10 x `alike`. Fitted on the same streams; on eight of the
 other generator the area under the curve rose from .866 to .881, and the other way round from .766 to .778 (`tools/eval/confidence.py`)."""
