@@ -107,8 +107,9 @@ def _without_reasons(parts: list[str]) -> list[str]:
         return parts
     asking = [part for part in parts if not pattern("BARE_ASK").match(part)]
     kept = [part for i, part in enumerate(asking) if not (_is_reason(part) or (i in {0, len(asking) - 1} and _is_begun(part)))]
-    bare = any(pattern(name).search(part) for name in ("POINTS", "OF_SEEN") for part in kept)
-    said = (any(map(_names_thing, kept)) and not any(pattern("PLACE_OF_IT").search(part) for part in kept)) or (
+    attribute = bool(kept) and all(pattern("ATTRIBUTE_ALONE").fullmatch(part) for part in kept)  # "I fly to Rome. Which gate?"
+    bare = attribute or any(pattern(name).search(part) for name in ("POINTS", "OF_SEEN") for part in kept)
+    said = (not attribute and any(map(_names_thing, kept)) and not any(pattern("PLACE_OF_IT").search(part) for part in kept)) or (
         not bare and any(set(content(part)) - MENTAL - lexicon.ASKING_VERBS for part in kept)
     )
     first = 0 if said else asking.index(kept[0]) if kept else 0

@@ -215,7 +215,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     parsed = msgspec.structs.replace(
         _pointed(msgspec.structs.replace(parsed, hint=hint), before=bool(about.things)),
         person=named.person or (while_.person if while_.verb or AUXILIARIES & set(clause.split()) else ""),
-        form=(kind != "when" and form_of(kind, asked)) or form_of(kind, hinted),
+        form=(kind != "when" and form_of(kind, asked)) or form_of(kind, asked if own and topic else hinted),
         words=wanted_words(_whole_text(topic, story, timeless), kind),
         predicate=_predicate(kind, detail, named), counts="times" if often else "at_once" if detail == "at_once" else "",
         ordinal=next(filter(None, (place_in_row(one.replace(said, " ").replace(of_anchor, " "), kind) for one in (text.core, plain))), 0),
@@ -278,7 +278,7 @@ def _of_two(parsed: Parsed, before: tuple[str, ...], body: str) -> Parsed:
 
 def _whole_text(topic: str, story: str, timeless: str) -> str:
     """The question with what stands before it; of a story only the parts that name something ("I should be ashamed to get it wrong")."""
-    bare = not story or not content(timeless)
+    bare = not story or not any(word for word in content(timeless) if VERBS.get(word) not in lexicon.SAYING)
     return " ".join((*(part for part in topic.split(" , ") if bare or noun_phrase(part)), timeless)).strip()
 
 
