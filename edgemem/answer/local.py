@@ -161,7 +161,7 @@ _GUESSED = 0.5
 """Share of the confidence of an answer about a thing that is named beside the question."""
 _SETTLED = 0.45
 """Least confidence in words that say yes or no to a claim; chosen, not fitted."""
-_FORMS = frozenset(("name", "day", "date", "time", "number", "price"))
+_FORMS = frozenset(("name", "title", "day", "date", "hour", "time", "number", "price", "cost", "colour", "color"))
 """What a question calls the form of its answer; the answer has the form and not the word."""
 
 

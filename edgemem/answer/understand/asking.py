@@ -135,11 +135,17 @@ def _is_reason(part: str) -> bool:
     """Why it is asked, or what somebody does now or will do: "in case he asks", "my son needs it"."""
     doing = None if _asks(part) else pattern("MEANWHILE_OF").match(part)
     verb, *after = (doing[2] or "is", *tokens_of(part[doing.end() :])[:1]) if doing else ("",)
+    if doing and doing[0].endswith("'s") and after and _is_owned(after[0]):  # "my sister's feet", not "my sister's tired"
+        return False
     if doing and doing["thing"] and verb in {"is", "are"}:  # "my heel is bleeding", not "our car is beside the pillar"
         return any(word.endswith("ing") for word in after)
     return (pattern("REASON").match(part) is not None and not _asks(part)) or (
         verb not in lexicon.FACTS and any(map(_is_now, (verb, *after)))
     )
+
+
+def _is_owned(word: str) -> bool:
+    return word_classes(word).keys() == {"NOUN"} and not word.endswith("ing")
 
 
 def _is_begun(part: str) -> bool:
