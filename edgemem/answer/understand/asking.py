@@ -145,7 +145,7 @@ def _is_reason(part: str) -> bool:
 
 
 def _is_owned(word: str) -> bool:
-    return word_classes(word).keys() == {"NOUN"} and not word.endswith("ing")
+    return word_classes(word).keys() == {"NOUN"} and word not in STOP and not word.endswith("ing")
 
 
 def _is_begun(part: str) -> bool:
