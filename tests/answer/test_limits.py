@@ -354,6 +354,16 @@ def test_a_sign_with_its_name_does_not_count_how_often_a_thing_came() -> None:
     assert statements.may_tell(msgspec.structs.replace(asked, counts=""), sign)
 
 
+def test_where_something_goes_is_told_by_words_for_a_place() -> None:
+    for asked in (
+        "Where's KL12 flying to, what did the board say?", "where is flight KL12 going?", "What was the destination of KL12?",
+        "where does bus 8 go", "Which city does bus 8 go to?", "whereabouts is the bus heading?",
+    ):  # fmt: skip
+        assert not statements.may_tell(understand(asked), words("FLIGHT KL12 BUS 8 ON TIME")), asked
+        assert statements.may_tell(understand(asked), words("FLIGHT KL12 BUS 8 TO OSLO")), asked
+    assert statements.may_tell(understand("where did I see KL12?"), words("FLIGHT KL12 ON TIME"))
+
+
 def test_the_title_of_a_film_is_nobody() -> None:
     told = {
         "The film called The Edge of Night": False, "A song is called Lost in Rome.": False, "The film is called Gone, Anna": True,

@@ -1426,6 +1426,25 @@ def answer(question: str, brings: Callable[[Any], Any], options: tuple[str, ...]
     return made
 
 
+def test_a_word_for_the_form_of_the_answer_is_none_that_the_words_must_hold() -> None:
+    def wanted(question: str) -> set[tuple[str, ...]]:
+        asked = set[tuple[str, ...]]()
+
+        def brings(action: Any) -> Any:
+            if isinstance(action, Gather) and action.question:
+                asked.add(action.words)
+            return Pool() if isinstance(action, Gather) else Scene()
+
+        answer(question, brings)
+        return asked
+
+    assert wanted("What colour is the pillar?") == wanted("Which color has the pillar?") == {("pillar",)}
+    assert wanted("What's the title of the film?") == {("film",)}
+    assert wanted("What does a coffee cost?") == {("coffee",)}
+    assert wanted("What hour is the meeting?") == {("meeting",)}
+    assert wanted("Did they talk about the cost of a coffee?") == {("talk", "cost", "coffee")}
+
+
 def test_where_a_relation_puts_the_thing() -> None:
     mug, cat = lead(episode(10, score=0.95), episode(90)), lead(episode(50), phrase="cat")
     assert answer("When did I see the mug after the cat?", within(mug, cat)).evidence == ("m90000000",)
