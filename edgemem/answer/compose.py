@@ -12,6 +12,7 @@ from edgemem.answer.tools import Scene
 from edgemem.answer.understand.lexicon import PAIRS
 from edgemem.answer.understand.words import similar_texts, singular, words
 from edgemem.clock import to_local
+from edgemem.infer.boxes import inside
 from edgemem.infer.labels import nouns
 from edgemem.records import US, Evidence
 from edgemem.words import word_classes
@@ -101,9 +102,22 @@ def things(sights: Sequence[SeenName], limit: int = 4, without: Iterable[str] = 
 
 
 def apart(sights: Iterable[SeenName], without: Iterable[str]) -> list[SeenName]:
-    """Those that share no word with `without`."""
+    """Those that share no word with `without`, and are no lesser name of what does: of an otter's face, "bear"."""
     avoid = {singular(word) for phrase in without for word in words(phrase)}
-    return [sight for sight in sights if avoid.isdisjoint(map(singular, words(sight.name)))]
+    kept, own = list[SeenName](), list[SeenName]()
+    for sight in sights:
+        (kept if avoid.isdisjoint(map(singular, words(sight.name))) else own).append(sight)
+    return [sight for sight in kept if not any(_is_part(sight, one) for one in own)]
+
+
+def _is_part(one: SeenName, other: SeenName) -> bool:
+    """A label of the other's crop or of a part of it, and less sure."""
+    labels = one.kind == other.kind == "label" and one.score <= other.score
+    return labels and one.box is not None and other.box is not None and inside(one.box, other.box) >= _PART
+
+
+_PART = 0.8
+"""Share of its crop that lies in the other's; chosen."""
 
 
 _SHORTEST, _PRINT, _LEGIBLE = 2, 4, 0.3

@@ -128,11 +128,18 @@ def _again_in_words(s: Session) -> Steps[Reply | None]:
     told = yield from ask(parsed)
     known = s.evidence()
     in_words = told.status == "answered" and all(known[id_].channel in {"speech", "text"} for id_ in told.evidence)
-    if not (in_words and earlier):
-        return told if in_words else None
+    if in_words and not earlier:  # who said it or when, not "6: speaker 1 said ..."
+        quoted = _SHORT.sub("", told.text)
+        return msgspec.structs.replace(told, text=quoted[:1].upper() + quoted[1:])
+    if not in_words:
+        return None
     before = yield from ask(msgspec.structs.replace(parsed, ordinal=-2))
     none = before.status != "answered" or before.evidence[:1] == told.evidence[:1]
     return abstain("I know of nothing that was told before that.", evidence=told.evidence) if none else before
+
+
+_SHORT = re.compile(r'^[^":]{1,80}: (?=[^"]*"|speaker)')
+"""The short answer in front of the words that it is taken from."""
 
 
 def _changed(s: Session) -> Steps[Reply | None]:

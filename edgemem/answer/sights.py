@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from edgemem.answer.retrieve import CLEAR, runs
-from edgemem.records import US, Moment, Observation, Record
+from edgemem.records import US, Box, Moment, Observation, Record
 
 COUNTED_SCORE = 0.4
 """Boxes below this are too often doubles or shadows to be counted."""
@@ -35,6 +35,8 @@ class SeenName(Record, frozen=True):
     best_us: int = 0
     """The picture that shows it best in the stretch of time."""
     stream: str = ""
+    box: Box | None = None
+    """Where it has its best score."""
 
 
 def seen_at_once(looks: Sequence[Look]) -> list[SeenName]:
@@ -48,7 +50,10 @@ def seen_at_once(looks: Sequence[Look]) -> list[SeenName]:
         total.update({(o.kind, o.name) for o in observations})
         most |= Counter((o.kind, o.name) for o in observations if o.kind != "object" or o.score >= COUNTED_SCORE)
     ranked = sorted(best, key=lambda key: -best[key].score * (1 + total[key] / len(looks)))
-    return [SeenName(kind=k, name=n, score=best[k, n].score, count=max(1, most[k, n]), colour=best[k, n].colour) for k, n in ranked]
+    return [
+        SeenName(kind=k, name=n, score=best[k, n].score, count=max(1, most[k, n]), colour=best[k, n].colour, box=best[k, n].box)
+        for k, n in ranked
+    ]  # fmt: skip
 
 
 LEAST_SCORE = 0.1
@@ -100,6 +105,7 @@ def _of_stream(looks: Sequence[Look], times: Sequence[int], low_us: int, high_us
             one = SeenName(
                 kind=kind, name=name, score=at[best].score, count=most if kind == "object" else 1, colour=at[best].colour,
                 t0_us=times[clear[0]], t1_us=times[clear[-1]], best_us=times[shown], stream=looks[best][0].stream,
+                box=at[best].box,
             )  # fmt: skip
             yield one, _signs(times, {i: seen.score for i, seen in at.items()}, run, best)
 

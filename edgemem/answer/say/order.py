@@ -7,12 +7,13 @@ from itertools import chain, product
 
 import msgspec
 
-from edgemem.answer.compose import at, listed, span_text, the, times
+from edgemem.answer.compose import apart, at, listed, span_text, the, times
 from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.retrieve import Episode, episode_of
 from edgemem.answer.say import base, scenes, statements
 from edgemem.answer.say.base import Plan, Steps, Window
 from edgemem.answer.session import Session
+from edgemem.answer.sights import LEAST_LISTED
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed, followup, relations, timeref, timespan
 from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, SAYING, VERBS, WRITING
@@ -238,6 +239,8 @@ def neighbours(s: Session) -> Plan:
         scene = yield from scenes.in_stretch(place.window, stream, own)
     if not scene.evidence and distance_us(s):
         return base.abstain("Nothing was recorded then.")
+    if p.relation == "side":
+        scene = msgspec.structs.replace(scene, sights=tuple(one for one in apart(scene.sights, own) if one.score >= LEAST_LISTED))
     if all(sight.name in own for sight in scene.sights):
         where = p.relation if p.relation in {"before", "after", "between"} else "beside"
         return base.abstain(f"I know of nothing {where} {listed(the(name) for name in names)} that I can name.")

@@ -33,6 +33,8 @@ def in_full(plain: str, before: Parsed) -> tuple[str, Reference | None]:
     if re.search(r"[.?] ", text):  # "there was a notice too. What was on that one?"
         return f"{text}?", None
     text, its = _take_reference(text)
+    if (of_two := pattern("OF_TWO").fullmatch(text)) and (pair := _pair(before)):
+        return f"which came {of_two['row']}, the {pair[0]} or the {pair[1]}?", its
     text = _with_nouns(text, before)
     if its is None and (names := its_names(before)):
         text = pattern("COMPARES").sub(f"was the {names[0]} ", text)
@@ -126,7 +128,14 @@ def _two(before: Parsed) -> tuple[str, ...]:
     times = [one.t0_us for one in answered.evidence if one.channel == "frame"]
     if len(two) == 1 and times and max(times) - min(times) > _APART_US:
         return f"first {_noun(before)}", f"last {_noun(before)}"
-    return two
+    return two if len(two) > 1 else _pair(before) or two
+
+
+def _pair(before: Parsed) -> tuple[str, ...]:
+    """Two things that were asked about, in one question or one behind the other."""
+    two = tuple(dict.fromkeys((*before.things, *before.choices, *before.anchors)))
+    beside = before.answered.beside if before.answered else ""
+    return two if len(two) == 2 else (beside, *two) if len(two) == 1 and beside not in {"", *two} else ()
 
 
 _APART_US = 30 * US

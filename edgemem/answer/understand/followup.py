@@ -47,7 +47,7 @@ def leans(parsed: Parsed) -> bool:
     named = (*parsed.things, *parsed.choices, *anchors, parsed.quote)
     if parsed.about or any(one not in PRONOUNS | {"", "there"} for one in named) or (parsed.person and parsed.person not in PRONOUNS):
         return False
-    alone = parsed.kind in {"when", "where", "how_many", "how_long"} and names_nothing(parsed, parsed.words) and not parsed.time
+    alone = parsed.kind in {"when", "where", "who", "how_many", "how_long"} and names_nothing(parsed, parsed.words) and not parsed.time
     return alone or parsed.text.startswith("which time ") or pattern("IT").search(parsed.text) is not None
 
 
@@ -70,8 +70,12 @@ def now_about(parsed: Parsed, answered: Answered, before: Parsed | None) -> Pars
     only leant on that ("how old is it?") leaves all as it was.
     """
     if before is None or answered.evidence:
-        return msgspec.structs.replace(parsed, answered=answered)
-    leant = pattern("IT_ALONE").search(parsed.text) or (pattern("IT").search(parsed.text) and not mentioned(parsed.text))
+        about = msgspec.structs.replace(parsed, answered=answered)
+        own, other = its_names(about)[:1], its_names(before)[:1] if before else ()
+        beside = before.answered.beside if before and before.answered and own == other else "".join(other)
+        return msgspec.structs.replace(about, answered=msgspec.structs.replace(answered, beside=beside))
+    bare = not content(parsed.text) or pattern("IT").search(parsed.text) is not None
+    leant = pattern("IT_ALONE").search(parsed.text) or (bare and not mentioned(parsed.text))
     last = before.answered.evidence if before.answered else ()
     return before if leant else msgspec.structs.replace(parsed, answered=Answered(text=answered.text, evidence=last, earlier=True))
 
@@ -129,6 +133,9 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
             words=parsed.words,
         )  # fmt: skip
     bare = parsed.kind in {"other", "where", "when"} and not re.search(r"\b(?:where|when|time|date)\b", parsed.text)
+    if bare and parsed.time and _of_scene(before) and names_nothing(msgspec.structs.replace(parsed, time=None), parsed.words):
+        plain = msgspec.structs.replace(before, relation="", anchors=(), anchor=None, clause="", near=None, step=0, words=())
+        return msgspec.structs.replace(plain, text=parsed.text, time=_time(parsed, before))  # "what was there at 8? and at 9?"
     step = re.search(r"\b(?:(?:one|time) (before|after)|(earlier|later))\b|^(?:and |but |so |what )*(?:before|after) that\b", parsed.text)
     of_it = {"one", "day", *COLOUR_WORDS, *ORDINALS, *(ATTRIBUTES if before.things else ())}
     things = tuple(thing for thing in parsed.things if not (set(thing.split()) <= of_it or thing in PRONOUNS))
@@ -139,6 +146,8 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     steps = step is not None and parsed.kind not in {"yes_no", "order"} and not _NEXT_DAY.search(parsed.text)
     back = 0 if step is None or not steps else -1 if re.search("before|earlier", step[0]) else 1
     compared = step[0] if step and parsed.kind == "yes_no" and not parsed.anchors else ""  # "was that earlier?"
+    if bare and things and before.kind == "order" and len(before.anchors) == 1:  # "was it before the camel? and the penguin?"
+        return msgspec.structs.replace(before, text=parsed.text, anchors=things[:1], words=parsed.words)
     near = None if things else near
     its = before.things if _asks_of_it(parsed) else ()
     several = re.search(r"\b(?:they|them|those|these|their)\b", parsed.text)
@@ -156,6 +165,11 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
         form=before.form if bare else parsed.form or before.form * again,
         words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if word not in replaced)))), follows=False,
     )  # fmt: skip
+
+
+def _of_scene(p: Parsed) -> bool:
+    """It asks what there was at a time, of nothing that it names."""
+    return p.kind in {"what", "summary"} and p.hint in {"seen", "none"} and not (p.things or p.person or p.form or p.predicate)
 
 
 def _time(parsed: Parsed, before: Parsed) -> TimeRef | None:

@@ -41,6 +41,8 @@ class Answered(Record, frozen=True):
     """What it cites, best first."""
     earlier: bool = False
     """That is what an earlier answer cited: this one told nothing."""
+    beside: str = ""
+    """What the conversation was about before, where that was something else."""
 
 
 class Parsed(Record, frozen=True):
