@@ -138,7 +138,7 @@ def _again_in_words(s: Session) -> Steps[Reply | None]:
     return abstain("I know of nothing that was told before that.", evidence=told.evidence) if none else before
 
 
-_SHORT = re.compile(r'^[^":]{1,80}: (?=[^"]*"|speaker)')
+_SHORT = re.compile(r'^[^":]{1,80}: (?=[^"]*")')
 """The short answer in front of the words that it is taken from."""
 
 

@@ -271,3 +271,23 @@ def test_what_brought_nothing_leaves_a_conversation_where_it_was() -> None:
             asked
         )
     assert now_about(understand("how old is it?", cat), cat.answered or Answered(), cat) is not cat
+    for bare in ("with whom?", "where?", "and the?"):
+        assert now_about(understand(bare, cat), Answered(), cat) is cat, "it names nothing itself"
+
+
+def test_two_things_that_were_asked_about_one_behind_the_other() -> None:
+    answered = behind("when did I see the cat?").answered
+    assert answered is not None
+    cat = now_about(understand("when did I see the cat?"), answered, None)
+    assert cat.answered is not None
+    assert cat.answered.beside == "", "nothing before"
+    bus = now_about(understand("was there a bus?", cat), answered, cat)
+    again = now_about(understand("when was it?", bus), answered, bus)
+    assert [one.answered and one.answered.beside for one in (bus, again)] == ["cat", "cat"]
+    for asked, row in (("which of the two was first?", 1), ("and which one of them came later?", -1), ("what of both appeared last", -1)):
+        parsed = understand(asked, again)
+        assert (parsed.kind, parsed.choices, parsed.ordinal) == ("order", ("cat", "bus"), row), asked
+    assert understand("how long was it between them?", again).anchors == ("cat", "bus")
+    assert understand("which of the two was first?", cat).kind == "when", "of one thing it asks which time"
+    pair = understand("did I see the owl or the hen?")
+    assert understand("which of them was first?", pair).choices == ("owl", "hen")

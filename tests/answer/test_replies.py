@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from edgemem.answer import local, weigh
+from edgemem.answer.compose import apart
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.say import base, order, people, pictures, scenes, statements
@@ -18,7 +19,7 @@ from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.people import Asked
 from edgemem.answer.understand.timeref import TimeRef
 from edgemem.answer.weigh import weights
-from edgemem.records import US
+from edgemem.records import US, Box
 from tests.answer import test_limits
 from tests.answer.test_limits import episode, evidence, lead, reading, run
 from tests.answer.test_plans import by_name, heard
@@ -558,6 +559,26 @@ def test_what_was_beside_an_anchor() -> None:
     both = Scene(evidence=(evidence(50),), sights=(label("cornet"), label("sofa")))
     beside = run(plan, lambda action: by_name(horn)(action) if isinstance(action, Gather) else both)[0]
     assert beside.text == f"Sofa, {at(50)}.", "the cornet is the trumpet itself"
+    part, weak = msgspec.structs.replace(label("flute"), box=Box(0.2, 0.2, 0.4, 0.4)), label("fog", 0.29)
+    own = msgspec.structs.replace(label("cornet", 0.9), box=Box(0.1, 0.1, 0.9, 0.9))
+    for sights, seen in (((own, part, label("sofa")), "Sofa"), ((own, label("sofa", 0.3), weak), "Sofa"), ((own, part, weak), "I know of")):
+        both = msgspec.structs.replace(both, sights=sights)
+        plan = order.neighbours(session(kind="what", relation="side", anchors=("trumpet",)))
+        made = run(plan, lambda action, both=both: by_name(horn)(action) if isinstance(action, Gather) else both)[0]
+        assert made.text.startswith(seen), sights
+
+
+def test_a_lesser_label_of_a_part_of_a_thing_is_the_thing() -> None:
+    own = msgspec.structs.replace(label("otter", 0.6), box=Box(0.0, 0.0, 0.5, 1.0))
+    for other, left in (
+        (msgspec.structs.replace(label("bear", 0.6), box=Box(0.1, 0.2, 0.5, 1.0)), False),
+        (msgspec.structs.replace(label("bear", 0.61), box=Box(0.1, 0.2, 0.5, 1.0)), True),
+        (msgspec.structs.replace(label("bear", 0.5), box=Box(0.1, 0.0, 0.6, 1.0)), False),
+        (msgspec.structs.replace(label("bear", 0.5), box=Box(0.1, 0.0, 0.61, 1.0)), True),
+        (msgspec.structs.replace(label("bear", 0.5, kind="object"), box=Box(0.1, 0.2, 0.5, 1.0)), True),
+        (label("bear", 0.5), True),
+    ):
+        assert (other in apart((own, other), ("otter",))) is left, other
 
 
 # ---------------------------------------------------------------------------------------------------------------------------- people

@@ -64,6 +64,12 @@ def test_what_it_was_before_goes_on_about_words() -> None:
     assert answer("what was the previous level", *LEVELS).text.startswith("4: somebody")
 
 
+def test_who_said_it_and_when_is_told_without_the_short_answer() -> None:
+    for follow in ("Who said it?", "when did I hear that", "What time was it?", "And who told me?", "What did it say exactly?"):
+        again = answer(follow, LEVELS[0], before="Which level is the car on?")
+        assert again.text.startswith('Somebody said "The car is parked on level 3." at '), follow
+
+
 def test_what_was_told_last_is_read_with_what_was_asked_before_it() -> None:
     s, read = asked("And before that?", "Where is the car parked?"), []
     s.before = (Turn(question="Where is the cat?"), Turn(question="Where is the car parked?"))

@@ -119,23 +119,9 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     if parsed.about == "told":
         return before
     near = _shown(before, of_it=True)
-    beside = before.relation and before.anchors
-    if beside and (after := _AFTER_THAT.fullmatch(parsed.text.rstrip(" ?!."))):  # "what came after the dog? and after that?"
-        if near is None:
-            return parsed
-        relation = cast("Relation", after[1])
-        return msgspec.structs.replace(
-            before, text=parsed.text, relation=relation, anchors=its_names(before)[:1], anchor=near, clause=after[0], answered=None
-        )
-    if beside and parsed.anchors and not parsed.things and parsed.kind in {"other", "where", "when"}:  # "and after the clock?"
-        return msgspec.structs.replace(
-            before, text=parsed.text, relation=parsed.relation, anchors=parsed.anchors, anchor=None, clause=parsed.clause, answered=None,
-            words=parsed.words,
-        )  # fmt: skip
     bare = parsed.kind in {"other", "where", "when"} and not re.search(r"\b(?:where|when|time|date)\b", parsed.text)
-    if bare and parsed.time and _of_scene(before) and names_nothing(msgspec.structs.replace(parsed, time=None), parsed.words):
-        plain = msgspec.structs.replace(before, relation="", anchors=(), anchor=None, clause="", near=None, step=0, words=())
-        return msgspec.structs.replace(plain, text=parsed.text, time=_time(parsed, before))  # "what was there at 8? and at 9?"
+    if (same := _asked_again(parsed, before, near, bare=bare)) is not None:
+        return same
     step = re.search(r"\b(?:(?:one|time) (before|after)|(earlier|later))\b|^(?:and |but |so |what )*(?:before|after) that\b", parsed.text)
     of_it = {"one", "day", *COLOUR_WORDS, *ORDINALS, *(ATTRIBUTES if before.things else ())}
     things = tuple(thing for thing in parsed.things if not (set(thing.split()) <= of_it or thing in PRONOUNS))
@@ -146,8 +132,6 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     steps = step is not None and parsed.kind not in {"yes_no", "order"} and not _NEXT_DAY.search(parsed.text)
     back = 0 if step is None or not steps else -1 if re.search("before|earlier", step[0]) else 1
     compared = step[0] if step and parsed.kind == "yes_no" and not parsed.anchors else ""  # "was that earlier?"
-    if bare and things and before.kind == "order" and len(before.anchors) == 1:  # "was it before the camel? and the penguin?"
-        return msgspec.structs.replace(before, text=parsed.text, anchors=things[:1], words=parsed.words)
     near = None if things else near
     its = before.things if _asks_of_it(parsed) else ()
     several = re.search(r"\b(?:they|them|those|these|their)\b", parsed.text)
@@ -165,6 +149,29 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
         form=before.form if bare else parsed.form or before.form * again,
         words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if word not in replaced)))), follows=False,
     )  # fmt: skip
+
+
+def _asked_again(parsed: Parsed, before: Parsed, near: Evidence | None, *, bare: bool) -> Parsed | None:
+    """The question before, of something else that the follow-up puts in the place of a part of it; None where it asks for more."""
+    beside = before.relation and before.anchors
+    if beside and (after := _AFTER_THAT.fullmatch(parsed.text.rstrip(" ?!."))):  # "what came after the dog? and after that?"
+        if near is None:
+            return parsed
+        relation = cast("Relation", after[1])
+        return msgspec.structs.replace(
+            before, text=parsed.text, relation=relation, anchors=its_names(before)[:1], anchor=near, clause=after[0], answered=None
+        )
+    if beside and parsed.anchors and not parsed.things and parsed.kind in {"other", "where", "when"}:  # "and after the clock?"
+        return msgspec.structs.replace(
+            before, text=parsed.text, relation=parsed.relation, anchors=parsed.anchors, anchor=None, clause=parsed.clause, answered=None,
+            words=parsed.words,
+        )  # fmt: skip
+    if bare and before.kind == "order" and len(before.anchors) == len(parsed.things) == 1:  # "was it before the camel? and the penguin?"
+        return msgspec.structs.replace(before, text=parsed.text, anchors=parsed.things, words=parsed.words)
+    if bare and parsed.time and _of_scene(before) and names_nothing(msgspec.structs.replace(parsed, time=None), parsed.words):
+        plain = msgspec.structs.replace(before, relation="", anchors=(), anchor=None, clause="", near=None, step=0, words=())
+        return msgspec.structs.replace(plain, text=parsed.text, time=_time(parsed, before))  # "what was there at 8? and at 9?"
+    return None
 
 
 def _of_scene(p: Parsed) -> bool:
