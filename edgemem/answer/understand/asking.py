@@ -60,14 +60,21 @@ def main_clause(body: str) -> tuple[str, str]:
 
     asks = found("ASKING", parts)
     later = next((i for i in asks if i), 0)
-    if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[0]) and (later or not pattern("WH").match(parts[0])):
-        return "", f"{pattern('SECOND').split(', '.join(parts[later:]))[0]} {parts[0]}" if later else ", ".join(parts)
+    clause = later - 1 if later and _stands_alone(parts, later, asks) else 0
+    if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[clause]) and (later or not pattern("WH").match(parts[0])):
+        return "", f"{pattern('SECOND').split(', '.join(parts[later:]))[0]} {parts[clause]}" if later else ", ".join(parts)
     bare = parts if 0 in asks else list(map(without_lead, begins))
     first = next((fit[0] for fit in (found("WH", bare), found("ASKING", begins), found("TOLD_TO", bare)) if fit), 0)
     asked = pattern("SECOND").split(pattern("JOINT").sub("", ", ".join(parts[first:])))[0]
     topic = " , ".join(parts[:first])
     told = content(topic) or take_time(topic)[0] or pattern("VAGUE").fullmatch(topic)
     return (topic if told else "", asked)
+
+
+def _stands_alone(parts: Sequence[str], later: int, asks: Sequence[int]) -> bool:
+    """The clause in front of the question is all that it needs: "let me think. Before the mug, what was there?"."""
+    told = pattern("WHEN_CLAUSE").match(parts[0]) or 0 in asks or any(take_time(part)[0] for part in parts[: later - 1])
+    return not (told or pattern("POINTS").search(" ".join(parts[later - 1 :])))
 
 
 def second_question(text: str, core: str) -> str:
