@@ -289,5 +289,11 @@ def test_two_things_that_were_asked_about_one_behind_the_other() -> None:
         assert (parsed.kind, parsed.choices, parsed.ordinal) == ("order", ("cat", "bus"), row), asked
     assert understand("how long was it between them?", again).anchors == ("cat", "bus")
     assert understand("which of the two was first?", cat).kind == "when", "of one thing it asks which time"
+    assert understand("which one did I see first?", again).kind != "order", "of the bus alone, which was told last"
+    assert understand("which one did I see first?", bus).choices == ("cat", "bus")
+    unseen = now_about(understand("and a hen?", bus), Answered(text="I have not seen a hen."), bus)
+    assert unseen.answered is not None
+    assert (unseen.answered.beside, unseen.answered.earlier) == ("bus", True)
+    assert understand("how far apart?", bus).anchors == ("cat", "bus")
     pair = understand("did I see the owl or the hen?")
     assert understand("which of them was first?", pair).choices == ("owl", "hen")

@@ -33,7 +33,8 @@ def in_full(plain: str, before: Parsed) -> tuple[str, Reference | None]:
     if re.search(r"[.?] ", text):  # "there was a notice too. What was on that one?"
         return f"{text}?", None
     text, its = _take_reference(text)
-    if (of_two := pattern("OF_TWO").fullmatch(text)) and (pair := _pair(before)):
+    of_two = pattern("OF_TWO").fullmatch(text) or (before.kind == "yes_no" and pattern("OF_ONE").fullmatch(text))
+    if of_two and (pair := _pair(before)):
         return f"which came {of_two['row']}, the {pair[0]} or the {pair[1]}?", its
     text = _with_nouns(text, before)
     if its is None and (names := its_names(before)):

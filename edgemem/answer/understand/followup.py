@@ -69,15 +69,16 @@ def now_about(parsed: Parsed, answered: Answered, before: Parsed | None) -> Pars
     """What a conversation is about once a question was answered. Where it was not: "then" is still what was told last, and a question that
     only leant on that ("how old is it?") leaves all as it was.
     """
-    if before is None or answered.evidence:
-        about = msgspec.structs.replace(parsed, answered=answered)
-        own, other = its_names(about)[:1], its_names(before)[:1] if before else ()
-        beside = before.answered.beside if before and before.answered and own == other else "".join(other)
-        return msgspec.structs.replace(about, answered=msgspec.structs.replace(answered, beside=beside))
-    bare = not content(parsed.text) or pattern("IT").search(parsed.text) is not None
-    leant = pattern("IT_ALONE").search(parsed.text) or (bare and not mentioned(parsed.text))
-    last = before.answered.evidence if before.answered else ()
-    return before if leant else msgspec.structs.replace(parsed, answered=Answered(text=answered.text, evidence=last, earlier=True))
+    if before is not None and not answered.evidence:
+        bare = not content(parsed.text) or pattern("IT").search(parsed.text) is not None
+        if pattern("IT_ALONE").search(parsed.text) or (bare and not mentioned(parsed.text)):
+            return before
+        last = before.answered.evidence if before.answered else ()
+        answered = Answered(text=answered.text, evidence=last, earlier=True)
+    about = msgspec.structs.replace(parsed, answered=answered)
+    own, other = its_names(about)[:1], its_names(before)[:1] if before else ()
+    beside = before.answered.beside if before and before.answered and own == other else "".join(other)
+    return msgspec.structs.replace(about, answered=msgspec.structs.replace(answered, beside=beside))
 
 
 def related(parsed: Parsed, its: Reference, before: Parsed) -> Parsed:
