@@ -10,6 +10,7 @@ import msgspec
 
 from edgemem.answer.understand.asking import mentioned
 from edgemem.answer.understand.context import Reference, its_names
+from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.lexicon import ATTRIBUTES, PRONOUNS, SAYING, SEEING, VERBS
 from edgemem.answer.understand.phrases import content
 from edgemem.answer.understand.record import Answered, Parsed, Relation
@@ -129,6 +130,7 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     attributes = [word for thing in parsed.things if thing not in things for word in thing.split()]
     colour = " ".join(word for word in attributes if word in COLOUR_WORDS)
     kind = before.kind if bare else parsed.kind
+    own_form = "" if _NEXT_DAY.search(parsed.text) else form_of("what", " ".join(attributes))  # "and the day?", not "the next day?"
     place = next((ORDINALS[word] for word in attributes if word in ORDINALS), 0) or (place_in_row(parsed.text, kind) if things else 0)
     steps = step is not None and parsed.kind not in {"yes_no", "order"} and not _NEXT_DAY.search(parsed.text)
     back = 0 if step is None or not steps else -1 if re.search("before|earlier", step[0]) else 1
@@ -147,7 +149,8 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
         ordinal=parsed.ordinal or place or (2 * back if near is None else 0), near=near, step=back if near else 0,
         place=parsed.place or before.place, person=person,
         predicate=parsed.predicate or compared, time=_time(parsed, before),
-        form=before.form if bare else parsed.form or before.form * again,
+        form=(own_form or before.form) if bare else parsed.form or before.form * again,
+        hint=before.hint if bare and not things and parsed.hint == "none" and before.hint in {"said", "read"} else parsed.hint,
         words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if word not in replaced)))), follows=False,
     )  # fmt: skip
 
