@@ -200,7 +200,7 @@ def behind(asked: str, *names: str, text: str = "") -> Parsed:
         ("and the garlic, was that before the last one?", behind("how many eggs?"), "the garlic, was that before the last egg?"),
         ("What was inside it?", behind("when did I see the box?"), "what was inside the box?"),
         ("Longer than the drum then?", behind("how long was the trumpet there?"), "was the trumpet longer than the drum then?"),
-        ("how many of them were there?", behind("where was the hen?"), "how many hen were there?"),
+        ("how many of them were there?", behind("where was the hen?"), "how many hens were there?"),
         ("and the last of them?", behind("where was the hen?"), "and the last hen?"),
         ("How far apart were they?", behind("was the hen before the owl?"), "how long was it between the hen and the owl?"),
         ("and between the first two?", behind("where was the hen?"), "and between the first hen and the second hen?"),

@@ -553,6 +553,10 @@ def test_what_was_beside_an_anchor() -> None:
     alone = told("side", "mug", one=Scene(evidence=(evidence(55),), sights=(label("mug"),)))[0]
     assert (alone.status, alone.text) == ("abstained", "I know of nothing beside the mug that I can name.")
     assert told("after", "fox")[0].text == "I have not seen a fox in this memory."
+    only, once = lead(episode(50), confidence=0.5), session(kind="how_long", relation="between", anchors=("first mug", "second mug"))
+    same = run(order.neighbours(once), lambda _: Pool(leads=(only,)))[0]
+    assert (same.status, same.evidence) == ("abstained", ("m50000000",)), "it came once"
+    assert same.text.startswith("I know of one time only: the ")
     seen = msgspec.structs.replace(episode(50), evidence=(evidence(50, 0.9, text="cornet"),))
     horn = lead(seen, phrase="trumpet", confidence=0.5)
     plan = order.neighbours(session(kind="what", relation="side", anchors=("trumpet",)))

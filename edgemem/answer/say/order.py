@@ -254,6 +254,8 @@ def _time_between(s: Session, place: Place) -> Reply:
         return base.abstain("I cannot tell how long that was.", unverified=(s.parsed.clause,))
     (_, first), (_, last) = ends = sorted(place.anchors, key=lambda anchor: anchor[1].t0_us)
     seen = listed(f"{the(lead.phrase)} {at(track, s.question.tz)}" for lead, track in ends)
+    if first == last:  # "between the first two", of what came once
+        return base.abstain(f"I know of one time only: {seen.partition(' and ')[0]}.", evidence=base.cite([first]))
     sure = 0.6 * min(lead.confidence for lead, _ in ends)
     return base.answered(f"{span_text((last.t0_us - first.t0_us) / US)}: {seen}.", sure, base.cite([first, last]))
 

@@ -89,6 +89,8 @@ def _with_nouns(text: str, before: Parsed) -> str:
     if not noun:
         return text
     listed = before.things and (before.kind in {"what", "which", "list"} or (before.answered and before.answered.names))
+    if before.hint == "read" and (nth := pattern("NTH_ALONE").fullmatch(text)):  # "what did the last sign say? and the first?"
+        return f"what was {nth['row']} {noun}"
     which = f"which {singular(before.things[0])} " if listed else "which time "  # of several things, or of one thing several times
     text = pattern("THE_OTHER_ONE").sub(lambda match: f"{match[1]} {noun}", text)
     if not mentioned(pattern("THE_ONE").sub(" ", pattern("AT_ONCE").sub(" ", text))):
@@ -100,6 +102,8 @@ def _with_nouns(text: str, before: Parsed) -> str:
 def _named(match: re.Match[str], noun: str) -> str:
     """Such as "the last red box"; with another quality than the box before had it is "the small box"."""
     before = (match["such"] or match["row"] or match["number"]).strip()
+    if match["number"]:
+        return f"{before} {noun.removesuffix('s')}s"
     qualities = set(before.split()[1:]) - ORDINALS.keys() - {"very", "many", "middle"}
     return f"{before} {noun.rsplit(maxsplit=1)[-1] if qualities else noun}"
 
