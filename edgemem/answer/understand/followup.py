@@ -63,7 +63,7 @@ def names_nothing(parsed: Parsed, words: Sequence[str]) -> bool:
     said = (*parsed.things, *parsed.choices, *parsed.anchors, parsed.place, parsed.person, parsed.quote)
     named = any(one not in PRONOUNS | ATTRIBUTES | {"", "there"} for one in said) or parsed.time or parsed.relation == "while"
     own = SAYING if pattern("CLEFT").search(parsed.text) else SAYING | SEEING | _HEARING
-    return not named and all(word in ATTRIBUTES | {"long"} or VERBS.get(word) in own for word in words)
+    return not named and all(word in ATTRIBUTES | {"long", "hour"} or VERBS.get(word) in own for word in words)
 
 
 def now_about(parsed: Parsed, answered: Answered, before: Parsed | None) -> Parsed:
