@@ -121,7 +121,7 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     if parsed.about == "told":
         return before
     near = _shown(before, of_it=True)
-    bare = parsed.kind in {"other", "where", "when"} and not re.search(r"\b(?:where|when|time|date)\b", parsed.text)
+    bare = parsed.kind in {"other", "where", "when"} and not re.search(r"\b(?:where|when|time|date|hour|which day|what day)\b", parsed.text)
     if (same := _asked_again(parsed, before, near, bare=bare)) is not None:
         return same
     step = re.search(r"\b(?:(?:one|time) (before|after)|(earlier|later))\b|^(?:and |but |so |what )*(?:before|after) that\b", parsed.text)
