@@ -10,7 +10,7 @@ from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.session import Session
 from edgemem.answer.understand import Parsed, understand
-from edgemem.answer.understand.asking import main_clause, mentioned, story_of, without_lead
+from edgemem.answer.understand.asking import _is_begun, main_clause, mentioned, story_of, without_lead
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.records import Evidence, Question
 from tests.answer.test_limits import run
@@ -185,6 +185,8 @@ def test_what_is_mentioned_can_be_seen_and_is_no_person() -> None:
     assert mentioned("my sister needs the ladder, and the moment with the heron") == ("ladder", "heron")
     assert mentioned("a toucan tally, a bulb of garlic") == ("toucan", "bulb of garlic")
     assert mentioned("my tall sister needs the ladder") == ("ladder",)
+    assert mentioned("other elephants were there, several other drums") == ("elephants", "drums")
+    assert [_is_begun(one) for one in ("frying pan", "frying an egg", "washing machine", "walking home")] == [False, True, False, True]
     assert mentioned("may I ask about the heron. the ladder?") == ("heron", "ladder")
     assert mentioned("why?") == ()
 
