@@ -145,8 +145,8 @@ NAMED, LISTED = 6, 10
 """So many things of a scene and of a stretch of time are named."""
 
 
-def scene_text(scene: Scene, without: Iterable[str] = (), tz: str = "") -> str:
+def scene_text(scene: Scene, tz: str = "") -> str:
     """What a scene shows: "coffee mug, desk; the text "ROOM 214" "; with a time zone, what appeared when, and what may have."""
-    seen = listed(things(scene.sights, LISTED if tz else NAMED, without, tz))
+    seen = listed(things(scene.sights, LISTED if tz else NAMED, tz=tz))
     read = listed(quote(r.text, 120) for r in distinct_readings(scene.readings))
     return "; ".join(part for part in (seen, f"the text {read}" if read else "") if part)

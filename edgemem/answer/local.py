@@ -116,8 +116,7 @@ def _again_in_words(s: Session) -> Steps[Reply | None]:
     time before that ("and before that?").
     """
     text = s.parsed.text.rstrip(" ?!.")
-    earlier = pattern("EARLIER").fullmatch(text) is not None
-    if not (s.before and s.reads and (earlier or pattern("OF_TOLD").fullmatch(text))):
+    if not (s.before and s.reads and any(pattern(one).fullmatch(text) for one in ("OF_TOLD", "EARLIER"))):
         return None
     last = s.before[-1].question
     question, (parsed, span) = msgspec.structs.replace(s.question, text=last), s.reads(last, s.before[:-1])
@@ -127,12 +126,11 @@ def _again_in_words(s: Session) -> Steps[Reply | None]:
 
     told = yield from ask(parsed)
     known = s.evidence()
-    in_words = told.status == "answered" and all(known[id_].channel in {"speech", "text"} for id_ in told.evidence)
-    if in_words and not earlier:  # who said it or when, not "6: speaker 1 said ..."
+    if told.status != "answered" or not {known[id_].channel for id_ in told.evidence} <= {"speech", "text"}:
+        return None
+    if not pattern("EARLIER").fullmatch(text):  # who said it or when, not "6: speaker 1 said ..."
         quoted = _SHORT.sub("", told.text)
         return msgspec.structs.replace(told, text=quoted[:1].upper() + quoted[1:])
-    if not in_words:
-        return None
     before = yield from ask(msgspec.structs.replace(parsed, ordinal=-2))
     none = before.status != "answered" or before.evidence[:1] == told.evidence[:1]
     return abstain("I know of nothing that was told before that.", evidence=told.evidence) if none else before

@@ -66,16 +66,13 @@ def test_what_it_was_before_goes_on_about_words() -> None:
 
 def test_who_said_it_and_when_is_told_without_the_short_answer() -> None:
     for follow in (
-        "Who said it?",
-        "when did I hear that",
-        "What time was it?",
-        "And who told me?",
-        "What did it say exactly?",
-        "when?",
-        "When was I standing at that sign?",
-    ):
+        "Who said it?", "when did I hear that", "What time was it?", "And who told me?", "when was that said?", "when?",
+        "What time did I read it?", "What did it say exactly?", "When was I standing at that sign?",
+    ):  # fmt: skip
         again = answer(follow, LEVELS[0], before="Which level is the car on?")
         assert again.text.startswith('Somebody said "The car is parked on level 3." at '), follow
+    asked = answer("What day is it?", LEVELS[0], before="Which level is the car on?")
+    assert not asked.text.startswith("Somebody said"), "that asks for more"
 
 
 def test_what_was_told_last_is_read_with_what_was_asked_before_it() -> None:

@@ -239,13 +239,13 @@ def neighbours(s: Session) -> Plan:
         scene = yield from scenes.in_stretch(place.window, stream, own)
     if not scene.evidence and distance_us(s):
         return base.abstain("Nothing was recorded then.")
-    if p.relation == "side":
-        scene = msgspec.structs.replace(scene, sights=tuple(one for one in apart(scene.sights, own) if one.score >= LEAST_LISTED))
-    if all(sight.name in own for sight in scene.sights):
+    seen = [one for one in apart(scene.sights, own) if p.relation != "side" or one.score >= LEAST_LISTED]
+    if not seen:
         where = p.relation if p.relation in {"before", "after", "between"} else "beside"
         return base.abstain(f"I know of nothing {where} {listed(the(name) for name in names)} that I can name.")
     sure = 0.6 * min(lead.confidence for lead, _ in place.anchors)
-    return scenes.scene_reply(s, scene, sure, own, last=p.relation == "before")
+    scene = msgspec.structs.replace(scene, sights=tuple(seen))
+    return scenes.scene_reply(s, scene, sure, last=p.relation == "before")
 
 
 def _time_between(s: Session, place: Place) -> Reply:

@@ -80,17 +80,17 @@ def scene_next(low: int, high: int, *, last: bool) -> Steps[Scene]:
     return (yield from base.inspect(around, end.stream))
 
 
-def scene_reply(s: Session, scene: Scene, sure: float, without: tuple[str, ...] = (), *, last: bool = False) -> Reply:
+def scene_reply(s: Session, scene: Scene, sure: float, *, last: bool = False) -> Reply:
     """What a scene shows, and when. It is as sure as its names are on average."""
     ordered = scene.evidence[::-1] if last else scene.evidence
     begun, ended = scene.evidence[0], scene.evidence[-1]
     long = ended.t0_us - begun.t0_us > GLANCE_US
     timed = long and any(one.t0_us for one in scene.sights)
-    seen = scene_text(scene, without, s.question.tz if timed else "") or "something that I cannot name"
+    seen = scene_text(scene, s.question.tz if timed else "") or "something that I cannot name"
     when = at(begun if long else ordered[0], s.question.tz)
     when = f"from {when.removeprefix('at ')} to {time_text(ended.t0_us, s.question.tz)}" if long else when
     scores = [sight.score for sight in scene.sights if sight.kind != "text"][: LISTED if timed else NAMED] or [_UNNAMED]
-    names = tuple(one.name for one in apart(scene.sights, without) if one.kind != "text")[:NAMED]
+    names = tuple(one.name for one in scene.sights if one.kind != "text")[:NAMED]
     return base.answered(f"{seen[:1].upper()}{seen[1:]}, {when}.", sure * sum(scores) / len(scores), base.cite(ordered), named=names)
 
 
