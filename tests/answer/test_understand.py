@@ -8,6 +8,7 @@ from edgemem.answer.understand import Parsed
 from edgemem.answer.understand import understand as parse
 from edgemem.answer.understand.normal import LIMIT_CHARS
 from edgemem.answer.understand.spelling import repaired
+from edgemem.answer.understand.wordings import pattern
 from edgemem.errors import UsageError
 
 CASES: list[tuple[str, dict[str, object]]] = [
@@ -269,6 +270,9 @@ _WORDS = st.sampled_from(
             ":",
             "sign",
             "say",
+            "with",
+            "a pair of",
+            "man",
         ),
     )
 )
@@ -283,6 +287,13 @@ def test_any_text_is_parsed_or_refused_as_empty(text: str) -> None:
         assert not any(character.isalnum() for character in text)
     else:
         assert isinstance(parsed, Parsed)
+
+
+def test_many_words_in_a_row_are_read_at_once() -> None:
+    """A pattern that divides them in every way would never come to an end."""
+    for begin in ("saffron tin, behind the paprika or up", "which first, the wrench or"):
+        assert parse(f"{begin} {'by ' * 100}10%").kind in {"where", "which", "order", "what"}
+    assert pattern("WHAT_NOT_WHERE").fullmatch(f"{'red ' * 100}in") is None
 
 
 MADE_UP = "blicket flumph zorple quibnar snerd glorp frindle wumble zindor pesko hulon grifta tibbet"

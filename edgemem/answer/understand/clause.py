@@ -280,8 +280,14 @@ class _Reader:
         before = self._phrases[-1] if self._phrases else None
         joins = self._word(i - 1 - bool(self._det))
         if before and joins == "of" and self._end >= i - 2:
-            words = words if before.words[-1] in lexicon.MEASURES else (*before.words, "of", *words)
-            self._phrases[-1] = msgspec.structs.replace(before, words=words)
+            led = before.words[: -len(before.inner)] if before.inner else ()  # "man with a" of "a man with a pair of glasses"
+            inner = (*before.inner, "of", *run) if led else ()
+            if before.words[-1] in lexicon.MEASURES:
+                led, inner = led[:-1] if led and led[-1] in DETERMINERS else led, tuple(run) if led else ()
+                words = (*led, *run)
+            else:
+                words = (*before.words, "of", *run)
+            self._phrases[-1] = msgspec.structs.replace(before, words=words, inner=inner)
         elif before and self._attaches(run, i):
             inner = tuple(word for word in (self._prep, self._det, *words) if word)
             self._phrases[-1] = msgspec.structs.replace(before, words=(*before.words, *inner), inner=words)

@@ -82,7 +82,7 @@ def _fragment(body: str) -> tuple[Kind, str, str]:
     claimed = pattern("AT_LEAST").search(body) or pattern("COMPARED").search(body)  # "coffee under 10 euros"
     if (last in STATES | {"on", "off"} and last != body) or (claimed and body.endswith(claimed[0]) and last != "again"):
         return "yes_no", "", f"is {body}"
-    if apart := re.fullmatch(r"([^,]+), ((?:\w+ )+or (?:\w+ ?)+)", body):
+    if apart := re.fullmatch(r"([^,]+), ((?:\w+ )+or \w+(?: \w+)*)", body):
         return "where", "", f"{apart[1]} at {apart[2]}"
     timed = re.search(r"\b(?:sighting|(?<!\bon )(?<!\bin )time|first|last)\b", body)
     if pattern("STATED").fullmatch(body) and not timed:
