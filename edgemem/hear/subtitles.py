@@ -30,7 +30,7 @@ _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
 _VOICE = re.compile(r"<v(?:\.[^ >]*)?\s+([^>]+)>")
 _MARKUP = re.compile(r"<[^>]*>|\{\\[^}]*\}")
-_SPEAKER = re.compile(r"\s*-?\s*([^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,3}):\s+(?=\S)")
+_SPEAKER = re.compile(r"\s*(?:-\s*)?([^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,3}):\s+(?=\S)")
 """`NAME: ` at the beginning of a line: at most four words. See `_is_name`."""
 _ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&nbsp;": " ", "&lrm;": "", "&rlm;": ""}
 
