@@ -240,8 +240,11 @@ def test_what_lies_where_to_the_answer(asked: str, relation: str, anchor: str) -
     assert (parsed.anchor is not None, parsed.follows) == (anchor == "owl", False)
 
 
-def test_what_is_compared_with_itself_is_not_answered(walk: Path, kit: AnswerKit) -> None:
-    answer = talk(walk, kit, "When did I see the mug?", "Was that before the mug?")[-1]
+@pytest.mark.parametrize(
+    "said", [("When did I see the mug?", "Was that before the mug?"), ("Did that come before or after I saw the mug the second time?",)]
+)
+def test_what_is_compared_with_itself_or_with_nothing_is_not_answered(walk: Path, kit: AnswerKit, said: tuple[str, ...]) -> None:
+    answer = talk(walk, kit, *said)[-1]
     assert (answer.status, answer.answer) == ("abstained", "I do not know which two this means.")
 
 

@@ -16,8 +16,8 @@ hardly nearer to its prototype: the nearest crop is right for 26 of 100 phrases,
 160 px 112 ms with half of the gain; all crops and the detector cost 260. With .3 of a label's score, four sets of questions about two other
 life logs have the truth among the first five for 75.8 -> 78.6 % and score 58.0 -> 57.5, as no confidence was fitted anew.
 
-Nor other ways to pool the classifier's last map of 9 x 9 cells than its mean, which cost nothing: windows of 3 to 7 cells, cells weighted by
-their activation, log-sum-exp, a generalised mean (exponent 2, the best: life logs 1 and 3 recall 84.0 -> 84.5, first 68.4 -> 67.9, area
+Nor other ways to pool the classifier's last map of 9 x 9 cells than its mean, which cost nothing: windows of 3 to 7 cells, cells weighted
+by their activation, log-sum-exp, a generalised mean (exponent 2, the best: life logs 1 and 3 recall 84.0 -> 84.5, first 68.4 -> 67.9, area
 .844 -> .850; composed streams 100 and 101 76.5 -> 77.3, 56.1 -> 54.3, .809 -> .803).
 
 Nor drawings of things that no label names (the 849 objects of Fluent Emoji, 16 MB in a free package). Added to the direction that is

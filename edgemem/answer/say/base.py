@@ -185,7 +185,7 @@ def abstain(text: str, *notes: str, confidence: float = 0.0, **more: Any) -> Rep
 
 def not_seen(s: Session, lead: Lead, pool: Pool = NOTHING) -> Reply:
     """Abstain: nothing better than background, or not sure enough. The weak evidence is cited, so that one can look for oneself."""
-    bare = re.search(rf"\b(?:see|saw|seen|of|any|some) {re.escape(lead.phrase)}\b", s.parsed.text)  # "did I see garlic"
+    bare = lead.phrase and re.search(rf"\b(?:see|saw|seen|of|any|some) {re.escape(lead.phrase)}\b", s.parsed.text)  # "did I see garlic"
     name = f"anything {lead.phrase}" if lead.phrase in COLOUR_WORDS else lead.phrase if bare else a(lead.phrase) if lead.phrase else "that"
     when = f" ({s.parsed.time.said})" if s.parsed.time else ""
     if lead.recognised and lead.episodes and lead.named and lead.confidence >= weights().granted:

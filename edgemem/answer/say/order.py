@@ -136,8 +136,8 @@ def of_several(s: Session, pool: Pool) -> Plan | None:
 
 def _ordered(s: Session, names: Sequence[str], pool: Pool) -> Plan:
     """Which came first of things that pictures show, or words where no picture surely shows them."""
-    if len(set(names)) < 2:
-        return base.abstain("I do not know which two this means.", unverified=tuple(names))
+    if len({*names} - {""}) < 2 and (s.parsed.near is None or all(names)):
+        return base.abstain("I do not know which two this means.", unverified=tuple(filter(None, names)))
     leads = list((yield from base.gather(names, base.window_of(s))).leads)
     spoken = pattern("SPOKEN_OF").search(s.parsed.clause) is not None
     for i, lead in enumerate(leads):
