@@ -293,6 +293,7 @@ def test_many_words_in_a_row_are_read_at_once() -> None:
     """A pattern that divides them in every way would never come to an end."""
     for begin in ("saffron tin, behind the paprika or up", "which first, the wrench or"):
         assert parse(f"{begin} {'by ' * 100}10%").kind in {"where", "which", "order", "what"}
+    assert parse(f"what came {'5m ' * 40}fin").kind == "what"
     assert pattern("WHAT_NOT_WHERE").fullmatch(f"{'red ' * 100}in") is None
 
 

@@ -44,7 +44,7 @@ class Rightness:
             self._known[name, phrase] = name == phrase or any(self._above(a, b) for a in self._rows(name) for b in self._rows(phrase))
         return self._known[name, phrase]
 
-    def _rows(self, phrase: str) -> list[tuple[int, bool]]:
+    def _rows(self, phrase: str) -> tuple[tuple[int, bool], ...]:
         return self._nouns.find(phrase)[1][:2]
 
     def _above(self, one: tuple[int, bool], other: tuple[int, bool]) -> bool:
