@@ -60,6 +60,7 @@ _TO_COME = re.compile(
     r"\b(?:when|where|what (?:time|hour|day|date)|which (?:day|date))(?: (?:on|in|at|this|next) [\w ]+?)?"
     r"(?:'s| (?:does|do|is|are|will|can|should|must|am))\b"
     r"|^(?:is|are|will|does|do|can|should|must)\b(?! (?:i|we|you|there)\b)"
+    r"|\b(?:departure|arrival|boarding|take-?off|landing|start(?:ing)?|opening|closing|visiting|check-?(?:in|out)|delivery) times?\b"
     r"|\b(?:when|what time|which (?:day|hour))\b(?! (?:did|was|were|had|i|we)\b)[\w' ]* "  # "what time the film starts"
     r"(?:opens|closes|starts|begins|ends|finishes|leaves|departs|arrives|lands|(?:takes|sets|kicks) off)\b"
 )

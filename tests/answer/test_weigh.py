@@ -179,6 +179,8 @@ def test_claims_that_pictures_show(fields: dict[str, Any], seen: bool) -> None:
         ({"kind": "when", "text": "what time the film starts"}, 0.8), ({"kind": "when", "text": "when bus 66 leaves"}, 0.8),
         ({"kind": "when", "text": "when did it start, and when i left the leaves"}, 0.0),
         ({"kind": "when", "text": "when the dog barks"}, 0.0),
+        ({"kind": "when", "things": ("flight lh1",), "text": "the departure time of flight lh1"}, 0.8),
+        ({"kind": "when", "things": ("owl",), "text": "the sighting time of the owl"}, 0.0),
         ({"kind": "where", "text": "where am i going"}, 0.8), ({"kind": "where", "text": "where are they not going"}, 0.8),
         ({"kind": "where", "text": "where was i going"}, 0.2), ({"kind": "which", "text": "which things were we supposed to get"}, 0.8),
         ({"kind": "list", "text": "stuff we have to buy"}, 0.8), ({"kind": "which", "text": "which bits was i told to bring"}, 0.8),
