@@ -39,6 +39,7 @@ eval: setup
 torture: setup
 	$(BIN)/python tools/torture.py --cycles 10000
 	$(BIN)/python tools/fuzz.py --seconds 60
+	$(BIN)/python tools/eval/odd_questions.py --seconds 60
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
