@@ -60,7 +60,6 @@ _TO_COME = re.compile(
     r"\b(?:when|where|what (?:time|hour|day|date)|which (?:day|date))(?: (?:on|in|at|this|next) [\w ]+?)?"
     r"(?:'s| (?:does|do|is|are|will|can|should|must|am))\b"
     r"|^(?:is|are|will|does|do|can|should|must)\b(?! (?:i|we|you|there)\b)"
-    r"|\b(?:departure|arrival|boarding|take-?off|landing|start(?:ing)?|opening|closing|visiting|check-?(?:in|out)|delivery) times?\b"
     r"|\b(?:when|what time|which (?:day|hour))\b(?! (?:did|was|were|had|i|we)\b)[\w' ]* "  # "what time the film starts"
     r"(?:opens|closes|starts|begins|ends|finishes|leaves|departs|arrives|lands|(?:takes|sets|kicks) off)\b"
 )
@@ -86,7 +85,11 @@ _STATED = frozenset(("price", "code", "number", "name", "address", "topic", "tim
 def stated_prior(p: Parsed) -> float:
     """How much the wording points at words rather than pictures, 0..1. It only weighs."""
     at_what = _AT_WHAT.search(p.question)  # "it takes off at what time"
-    comes = _TO_COME.search(p.question) or (at_what is not None and p.verb == VERBS.get(at_what[1]) != at_what[1])
+    comes = (
+        _TO_COME.search(p.question)
+        or pattern("SCHEDULED").search(p.question)
+        or (at_what is not None and p.verb == VERBS.get(at_what[1]) != at_what[1])
+    )
     to_come = comes and not (p.things and not p.person and pattern("TURNS_UP").search(p.question))
     seen = p.kind in {"when", "yes_no"} and p.verb in SEEING and not to_come
     if (p.hint in {"said", "read"} or p.quote) and not seen:

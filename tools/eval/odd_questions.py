@@ -23,7 +23,7 @@ from edgemem.errors import UsageError
 PATIENCE_S = 5.0
 """Questions take 4 ms; one of 600 characters up to 400."""
 SETS = Path(__file__).parent
-MARKS = "?!.,;:-'\"()/&%#@\u2026\u2014\u201c\u00b4`\t\u00e9\u4e2d\U0001f600" + "0"
+MARKS = "0?!.,;:-'\"()/&%#@\u2026\u2014\u201c\u00b4`\t\u00e9\u4e2d\U0001f600"
 ROW = 30
 
 

@@ -280,14 +280,7 @@ class _Reader:
         before = self._phrases[-1] if self._phrases else None
         joins = self._word(i - 1 - bool(self._det))
         if before and joins == "of" and self._end >= i - 2:
-            led = before.words[: -len(before.inner)] if before.inner else ()  # "man with a" of "a man with a pair of glasses"
-            inner = (*before.inner, "of", *run) if led else ()
-            if before.words[-1] in lexicon.MEASURES:
-                led, inner = led[:-1] if led and led[-1] in DETERMINERS else led, tuple(run) if led else ()
-                words = (*led, *run)
-            else:
-                words = (*before.words, "of", *run)
-            self._phrases[-1] = msgspec.structs.replace(before, words=words, inner=inner)
+            self._phrases[-1] = _with_of(before, words)
         elif before and self._attaches(run, i):
             inner = tuple(word for word in (self._prep, self._det, *words) if word)
             self._phrases[-1] = msgspec.structs.replace(before, words=(*before.words, *inner), inner=words)
@@ -430,6 +423,15 @@ class _Reader:
                 or (last and self._tokens[0] != "where" and (ends or lexicon.is_adjective(word)))
             )
         return past or (bool(base) and word.endswith("s") and word != base and base not in lexicon.AMBIGUOUS)
+
+
+def _with_of(before: Phrase, run: tuple[str, ...]) -> Phrase:
+    """A phrase with what stands behind its "of"; a measure says nothing itself: "a man with a pair of glasses" is one with glasses."""
+    led = before.words[: -len(before.inner)] if before.inner else ()
+    if before.words[-1] in lexicon.MEASURES:
+        led = led[:-1] if led and led[-1] in DETERMINERS else led
+        return msgspec.structs.replace(before, words=(*led, *run), inner=run if led else ())
+    return msgspec.structs.replace(before, words=(*before.words, "of", *run), inner=(*before.inner, "of", *run) if led else ())
 
 
 def _is_compound(run: Sequence[str], k: int) -> bool:
