@@ -24,7 +24,7 @@ from edgemem.device.handle import Handle
 from edgemem.device.idle import IdleRunner
 from edgemem.device.log import Report
 from edgemem.device.peripherals import Peripherals
-from edgemem.device.reload import Reloads, on_hangup
+from edgemem.device.reload import Reloads
 from edgemem.device.shared_store import LockedRetainer, SharedStore
 from edgemem.device.stream_worker import StreamWorker
 from edgemem.device.sysfs import SysfsBoard
@@ -38,7 +38,7 @@ from edgemem.remember.disk.directory import is_paused
 from edgemem.remember.rules import KeepRules
 from edgemem.remember.store import Store
 from edgemem.see.pipeline import Pipeline
-from edgemem.see.signals import stop_on_signals
+from edgemem.see.signals import on_hangup, stop_on_signals
 from edgemem.see.sources.base import Source
 from edgemem.serve import admin, taught
 from edgemem.serve.dispatch import Dispatcher

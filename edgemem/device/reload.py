@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -57,19 +56,6 @@ class Governed(Protocol):
     def use(self, settings: Settings) -> None: ...
 
 
-@contextmanager
-def on_hangup(action: Callable[[], object]) -> Iterator[None]:
-    """A SIGHUP within the block calls `action`. Only the main thread takes signals."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGHUP, lambda *_: action())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGHUP, before)
-
-
 def change_of(used: Settings, read: Settings) -> Change:
     """What differs. Raises EdgememError for a budget that is too small."""
     changed = sorted(set(_changed(used, read)))
@@ -111,7 +97,7 @@ class Reloads:
         self._requested = threading.Event()
 
     def request(self) -> None:
-        """Ask for a reload. Safe in a signal handler."""
+        """Ask for a reload, from any thread."""
         self._requested.set()
 
     @property

@@ -58,14 +58,16 @@ class FrameSlot:
         return self._unhandled > 0
 
     def stop(self) -> None:
-        """End the frames. Safe in a signal handler, and when called twice."""
-        self._stopped = True  # `_capture` reads it without the lock: a signal handler may run while this same thread holds the lock
+        """End the frames, from any thread. Calling it twice does nothing."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
         self._source.close()
 
     def _take(self) -> Frame | None:
         with self._changed:
             while not self._frames and not self._ended and not self._stopped:
-                self._changed.wait(timeout=0.2)  # a stop from a signal handler cannot notify
+                self._changed.wait()
             if not self._frames or self._stopped:
                 return None
             frame = self._frames.popleft()
@@ -89,7 +91,7 @@ class FrameSlot:
                     self._frames.clear()
                     self.missed += 1
                 while len(self._frames) >= self._room and not self._stopped:
-                    self._changed.wait(timeout=0.2)
+                    self._changed.wait()
                 self._frames.append(frame)
                 self._unhandled += 1
                 self._changed.notify_all()

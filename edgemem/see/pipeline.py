@@ -67,7 +67,7 @@ class Pipeline:
         return self._frames.busy
 
     def stop(self) -> None:
-        """End after the current frame; everything seen so far is flushed and committed. Safe in a signal handler."""
+        """End after the current frame; everything seen so far is flushed and committed. From any thread."""
         self._stop.set()
         self._frames.stop()
 

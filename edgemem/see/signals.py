@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM as a request for a clean stop."""
+"""Signals that ask a run for something: SIGINT and SIGTERM for a clean stop, SIGHUP for whatever the caller chooses."""
 
 from __future__ import annotations
 
@@ -19,9 +19,17 @@ class Caught:
     """0 = none."""
 
 
+def _apart(action: Callable[[], object]) -> None:
+    """Run this in a thread of its own. Python handles a signal in the main thread, between any two of its steps: there that thread may hold
+    the lock that the action needs (of an Event that it is about to wait for), and would wait for itself.
+    """
+    threading.Thread(target=action, name="edgemem-signal", daemon=True).start()
+
+
 @contextmanager
 def stop_on_signals(stop: Callable[[], object], patience_s: float | None = None) -> Iterator[Caught]:
-    """The first SIGINT or SIGTERM within the block calls `stop`, a second one does as before. Only the main thread takes signals.
+    """The first SIGINT or SIGTERM within the block calls `stop` in another thread, a second one does as before. Only the main thread takes
+    signals.
 
     Where the block has not ended `patience_s` after a SIGTERM, the process gets it a second time: a decoder may be stuck in one call.
     """
@@ -41,8 +49,8 @@ def stop_on_signals(stop: Callable[[], object], patience_s: float | None = None)
         caught.number = number
         signal.signal(number, before[number])
         if number == signal.SIGTERM and patience_s is not None:
-            threading.Thread(target=repeat, args=(number,), name="edgemem-stop", daemon=True).start()
-        stop()
+            _apart(lambda: repeat(number))
+        _apart(stop)
 
     for number in before:
         signal.signal(number, handle)
@@ -52,3 +60,16 @@ def stop_on_signals(stop: Callable[[], object], patience_s: float | None = None)
         ended.set()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def on_hangup(action: Callable[[], object]) -> Iterator[None]:
+    """A SIGHUP within the block calls `action` in another thread. Only the main thread takes signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGHUP, lambda *_: _apart(action))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)

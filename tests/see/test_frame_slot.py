@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 
@@ -39,3 +40,40 @@ def test_a_recording_decodes_two_frames_ahead_and_loses_none():
         slot.handled()
     assert seqs == list(range(len(seqs)))
     assert max(ahead) == 2  # one waits, and one waits for its place
+
+
+class Hung(Counted):
+    """A live source that gives nothing, also when it is closed."""
+
+    live = True
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+
+    def frames(self) -> Iterator[Frame]:
+        self.over.wait(60.0)
+        yield from ()
+
+
+def test_a_stop_from_another_thread_ends_the_wait_for_a_source_that_hangs():
+    source = Hung()
+    slot = FrameSlot(source)  # type: ignore[arg-type]
+    threading.Timer(0.2, slot.stop).start()
+    began = time.monotonic()
+    assert list(slot.frames()) == []
+    assert 0.2 <= time.monotonic() - began < 30.0
+    source.over.set()
+
+
+def test_a_stop_ends_a_recording_that_waits_for_room():
+    source = Counted()
+    slot = FrameSlot(source)  # type: ignore[arg-type]
+    frames = slot.frames()
+    next(frames)
+    while source.made < 3:  # one is handled, one waits, and one waits for its place
+        time.sleep(0.01)
+    capturing = next(thread for thread in threading.enumerate() if thread.name == "edgemem-capture")
+    slot.stop()
+    assert list(frames) == []
+    capturing.join(20.0)
+    assert not capturing.is_alive()

@@ -1,0 +1,33 @@
+"""What a signal asks for is done, whatever the main thread is about at that moment."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HELD = """
+import os, signal, sys, threading
+from edgemem.see.signals import on_hangup, stop_on_signals
+asked, held, done = threading.Event(), threading.Lock(), threading.Event()
+def action():
+    asked.set()
+    if held.acquire(timeout=5):
+        done.set()
+number = getattr(signal, sys.argv[1])
+with (on_hangup if number == signal.SIGHUP else stop_on_signals)(action):
+    with held:
+        os.kill(os.getpid(), number)
+        asked.wait(5)
+    assert done.wait(5)
+assert signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)
+print("done")
+"""
+"""A lock that the action needs is held by the main thread when the signal comes: as the lock of an Event that it starts to wait for."""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_does_not_wait_for_the_thread_that_it_interrupts(name: str) -> None:
+    done = subprocess.run([sys.executable, "-c", HELD, name], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
