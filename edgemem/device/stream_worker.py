@@ -220,11 +220,11 @@ class StreamWorker(threading.Thread):
             if self._stopped.is_set() or self._suspended:
                 return self._stopped.is_set()
             report = pipeline.run(self._progress)
-            suspended = self._suspended and not self._stopped.is_set()
-            known = suspended and not source.live and state_of(self._store, report.stream) is not None
+            goes_on = not self._stopped.is_set()  # also after a suspension that was given up before this frame was done
+            known = goes_on and report.interrupted and state_of(self._store, report.stream) is not None
             self._recording = report.stream if known else ""
-            self._report_run(report, suspended=suspended)
-            return not source.live and not suspended
+            self._report_run(report, goes_on=goes_on)
+            return not source.live and not report.interrupted
         finally:
             self._source = self._pipeline = None
             source.close()
@@ -254,7 +254,7 @@ class StreamWorker(threading.Thread):
         if source is not None and not source.live and self._part < 1:
             clock.wait(self._stopped, min(worked_s * (1 / self._part - 1), _LONGEST_REST_S))
 
-    def _report_run(self, report: IngestReport, *, suspended: bool) -> None:
+    def _report_run(self, report: IngestReport, *, goes_on: bool) -> None:
         dropped = "".join(f", {reason} {count}" for reason, count in sorted(report.dropped.items()))
         self._report(
             f"{report.frames_seen} frames seen, {report.moments_kept} kept{dropped and '; dropped' + dropped[1:]}"
@@ -262,5 +262,5 @@ class StreamWorker(threading.Thread):
             stream=report.stream,
         )
         for note in report.notes:
-            if not (suspended and note in {INTERRUPTED, STOPPED}):
+            if not (goes_on and note in {INTERRUPTED, STOPPED}):
                 self._report(note, level="notice", stream=report.stream)

@@ -9,10 +9,12 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgemem.errors import EdgememError
+from edgemem.isolation import call_isolated, one_line
 from edgemem.remember.administration import open_view
 from edgemem.remember.disk.database import errors
 from edgemem.remember.disk.directory import is_paused
@@ -89,7 +91,8 @@ class SessionLogger:
         while (trace := self._traces.get()) is not None:
             if is_paused(self._store.directory):
                 continue
-            try:
-                keep(self._store, trace)
-            except errors() + (EdgememError, UnicodeDecodeError) as error:  # noqa: RUF005 - mypy knows this form
-                _log.warning("the trace of a question is not kept: %s", error)
+            call_isolated(partial(keep, self._store, trace), _not_kept)
+
+
+def _not_kept(error: Exception) -> None:
+    _log.warning("the trace of a question is not kept: %s", one_line(error))

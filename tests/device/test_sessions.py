@@ -13,6 +13,7 @@ from edgemem.cli.main import main
 from edgemem.remember.disk.directory import set_paused
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from edgemem.serve import session_log
 
 Run = Callable[..., tuple[object, str, str]]
 ASK = ("ask", "What did the sign say?")
@@ -162,3 +163,24 @@ def test_an_agent_keeps_the_sessions_of_those_who_ask_it(start: Start, tmp_path:
 
     wait_until(kept)
     assert daemon.stop() == 0
+
+
+def test_a_trace_that_cannot_be_kept_for_any_reason_does_not_end_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Else the next traces would wait for nobody, and a stop for them."""
+    kept: list[object] = []
+
+    def keep(_: Store, trace: object) -> None:
+        if not caplog.records:
+            raise KeyError("who")
+        kept.append(trace)
+
+    monkeypatch.setattr(session_log, "keep", keep)
+    with Store.open(tmp_path / "memory") as store:
+        logger = session_log.SessionLogger(store)
+        for trace in ("first", "second"):
+            logger.take(trace)  # type: ignore[arg-type]
+        logger.close()
+    assert kept == ["second"]
+    assert [record.message for record in caplog.records] == ["the trace of a question is not kept: KeyError: 'who'"]

@@ -10,11 +10,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from films import encode, scenes
+from recordings import beeps
 
 from edgemem.clock import SteadyClock
 from edgemem.errors import SourceError
 from edgemem.extend.sources import open_source
 from edgemem.records import US
+from edgemem.see.sources import sound
 from edgemem.see.sources.camera import Camera
 
 
@@ -84,6 +86,19 @@ def test_closing_ends_the_frames_even_while_it_is_away(stream):
         camera = Camera(url, rate_fps=1, stream="door", patience_s=None)
         threading.Timer(1.0, camera.close).start()
         assert len(list(camera.frames())) <= 2
+
+
+def test_a_camera_that_is_closed_while_its_sound_is_opened_is_not_listened_to(tmp_path, monkeypatch):
+    opened = sound._open_live
+
+    def closing_meanwhile(spec: str) -> object:
+        camera.close()
+        return opened(spec)
+
+    monkeypatch.setattr(sound, "_open_live", closing_meanwhile)
+    with network_camera(beeps(tmp_path / "a.ts", [1.0]).read_bytes(), sessions=2) as url:
+        camera = Camera(url, rate_fps=1, stream="door")
+        assert next(camera.sounds(), None) is None
 
 
 @pytest.mark.parametrize("spec", ["rtsp://user:secret@127.0.0.1:9/cam", "http://127.0.0.1:9/cam", "/dev/video97"])

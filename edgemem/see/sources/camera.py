@@ -99,8 +99,10 @@ class Camera(BaseSource):
         if self.has_sound:
             from edgemem.see.sources.sound import Microphone
 
-            self._microphone = Microphone(self._spec, stream=self.name, mono0_us=self._mono0_us)
-            yield from self._microphone.sounds(after_us)
+            self._microphone = microphone = Microphone(self._spec, stream=self.name, mono0_us=self._mono0_us)
+            if self._closed.is_set():  # while it was opened
+                microphone.close()
+            yield from microphone.sounds(after_us)
 
     def _open(self) -> _Capture:
         if gstreamer.is_pipeline(self._spec):
