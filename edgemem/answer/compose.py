@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.retrievers.readings import OcrReading
@@ -104,16 +104,22 @@ def things(sights: Sequence[SeenName], limit: int = 4, without: Iterable[str] = 
 def apart(sights: Iterable[SeenName], without: Iterable[str]) -> list[SeenName]:
     """Those that share no word with `without`, and are no lesser name of what does: of an otter's face, "bear"."""
     avoid = {singular(word) for phrase in without for word in words(phrase)}
+    return without_own(sights, lambda one: not avoid.isdisjoint(map(singular, words(one.name))))
+
+
+def without_own(sights: Iterable[SeenName], is_own: Callable[[SeenName], bool]) -> list[SeenName]:
+    """Those that are not its own, and are no lesser name of what is."""
     kept, own = list[SeenName](), list[SeenName]()
     for sight in sights:
-        (kept if avoid.isdisjoint(map(singular, words(sight.name))) else own).append(sight)
+        (own if is_own(sight) else kept).append(sight)
     return [sight for sight in kept if not any(_is_part(sight, one) for one in own)]
 
 
 def _is_part(one: SeenName, other: SeenName) -> bool:
-    """A label of the other's crop or of a part of it, and less sure."""
+    """A label of the other's crop or of a part of it at that time, and less sure."""
     labels = one.kind == other.kind == "label" and one.score <= other.score
-    return labels and one.box is not None and other.box is not None and inside(one.box, other.box) >= _PART
+    together = one.stream == other.stream and one.t0_us <= other.t1_us and other.t0_us <= one.t1_us
+    return labels and together and one.box is not None and other.box is not None and inside(one.box, other.box) >= _PART
 
 
 _PART = 0.8

@@ -17,6 +17,7 @@ from edgemem.answer.generator_planner import Thinking, Thought
 from edgemem.answer.retrieve import Query, distinct
 from edgemem.answer.say import base, choose, itself, options, order, people, pictures, scenes, statements
 from edgemem.answer.say.base import NOTHING, Plan, Steps, Window, abstain, gather, window_of
+from edgemem.answer.say.left_out import leave_out
 from edgemem.answer.say.verdict import verdict
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
@@ -50,11 +51,11 @@ class LocalPlanner(Thinking):
         return None
 
     def think(self, session: Session) -> Thought:
-        told, asked = (yield from reply(session)), session
+        told, asked = (yield from leave_out(session, reply(session))), session
         for _ in range(_MORE_QUESTIONS):
             if (second := asked.parsed.second) and not session.question.options:
                 asked = asked.about(second)
-                told = with_second(told, self.refuse(asked) or (yield from reply(asked)), second)
+                told = with_second(told, self.refuse(asked) or (yield from leave_out(asked, reply(asked))), second)
         yield told
 
 

@@ -10,8 +10,10 @@ from edgemem.answer import local
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.retrievers.readings import OcrReading
 from edgemem.answer.say import base, choose, order
+from edgemem.answer.say.left_out import leave_out
 from edgemem.answer.sights import SeenName
-from edgemem.answer.tools import Reply, Scene
+from edgemem.answer.tools import Refused, Reply, Scene
+from edgemem.answer.tools_graph import Related, Row
 from edgemem.records import US
 from tests.answer.test_limits import episode, evidence, lead, run, session
 from tests.answer.test_limits import words as read
@@ -278,3 +280,51 @@ def test_of_a_word_that_no_dictionary_has_only_the_word_itself_tells() -> None:
     assert (status("xandi", 0.0), status("xandi", 0.1)) == ("abstained", "answered")
     assert status("tent", 0.0) == "answered"
     assert status("", 0.5) == "abstained", "nothing that a text could hold is asked"
+
+
+# ------------------------------------------------------------------------------------------------------------------ what is left out
+
+
+def left_out(result: Any, *without: str, kind: str = "which", option: int | None = None) -> tuple[Any, Reply]:
+    """What a plan is sent of a result, and what is told in the end."""
+    sent: list[Any] = []
+
+    def plan() -> Any:
+        sent.append((yield Gather(question="?")))
+        return Reply(text="That.", option=option)
+
+    return sent, run(leave_out(session(kind=kind, without=without), plan()), lambda _: result)[0]
+
+
+def test_of_a_thing_the_other_appearances_are_left_and_are_less_sure() -> None:
+    dog, otter = evidence(10, 0.8, text="Pekinese"), evidence(50, 0.2, text="otter")
+    both = msgspec.structs.replace(episode(10), evidence=(dog, otter), score=0.8)
+    alone = msgspec.structs.replace(episode(90), evidence=(msgspec.structs.replace(dog, id="m9"),), score=0.8)
+    (sent,), told = left_out(Pool(leads=(lead(both, alone, confidence=0.6, phrase="animal"),)), "dogs")
+    (left,) = sent.leads
+    assert [[one.text for one in track.evidence] for track in left.episodes] == [["otter"]]
+    assert (left.episodes[0].score, round(left.confidence, 6)) == (0.2, 0.15), ".6 x .2 / .8"
+    assert told.text == "Apart from dogs: That."
+    (sent,), told = left_out(Pool(leads=(lead(both, phrase="animal"), Lead(phrase="cup", confidence=0.3))), "zebra", "dogs and otters")
+    assert (len(sent.leads[0].episodes[0].evidence), sent.leads[1].confidence) == (2, 0.0)
+    assert told.text == "That. I know of no zebra and no dogs and otters to leave out."
+
+
+def test_of_words_and_scenes_what_names_it_is_left_out() -> None:
+    words = (heard("Robert comes on Friday."), heard("Anna comes."), read("BUS 71 to Paris", 2), read("BUSY", 3))
+    assert [one.text for one in left_out(Pool(candidates=words), "robert", "bus sign")[0][0].candidates] == ["Anna comes.", "BUSY"]
+    assert left_out(Pool(candidates=words), "robert", kind="who")[0][0].candidates == words, "who else is asked of all of them"
+    sights = tuple(SeenName(kind="label", name=name, score=0.9) for name in ("Pekinese", "sofa"))
+    signs = tuple(OcrReading(lines=(text,), evidence=evidence(1, text=text)) for text in ("DOG FOOD", "EXIT"))
+    (sent,), _ = left_out(Scene(sights=sights, readings=signs), "dog")
+    assert ([one.name for one in sent.sights], [one.text for one in sent.readings]) == (["sofa"], ["EXIT"])
+    pairs = (("Anna", "hello", "Ben"), ("Ben", "hello", "Anna"), ("Ben", "Anna is late", ""), ("Ben", "hello", "Eve"))
+    rows = tuple(Row(source=s, t0_us=0, t1_us=0, confidence=1.0, quote=q, evidence=evidence(1), target=t) for s, q, t in pairs)
+    (sent,), _ = left_out(Related(rows=rows), "anna")
+    assert sent.rows == rows[3:]
+    assert left_out(Refused(why="no"), "dog")[0] == [Refused(why="no")]
+
+
+def test_an_option_is_told_as_it_stands() -> None:
+    assert left_out(Pool(), "dog", option=1)[1].text == "That."
+    assert left_out(Pool())[1].text == "That."

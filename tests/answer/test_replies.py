@@ -583,6 +583,16 @@ def test_a_lesser_label_of_a_part_of_a_thing_is_the_thing() -> None:
         (label("bear", 0.5), True),
     ):
         assert (other in apart((own, other), ("otter",))) is left, other
+    part = msgspec.structs.replace(label("bear", 0.5), box=Box(0.1, 0.2, 0.5, 1.0))
+    for span_us, stream, left in (
+        ((9, 10), "s", False),
+        ((8, 9), "s", True),
+        ((20, 30), "s", False),
+        ((21, 30), "s", True),
+        ((12, 13), "t", True),
+    ):
+        other = msgspec.structs.replace(part, t0_us=span_us[0], t1_us=span_us[1], stream=stream)
+        assert (other in apart((msgspec.structs.replace(own, t0_us=10, t1_us=20, stream="s"), other), ("otter",))) is left, other
 
 
 # ---------------------------------------------------------------------------------------------------------------------------- people

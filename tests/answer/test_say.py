@@ -60,6 +60,24 @@ def test_what_is_denied_is_denied_back(view: View, kit: AnswerKit) -> None:
     assert put(view, kit, "Have I never seen a dog?").answer.startswith("I have not seen a dog")
 
 
+def test_what_is_left_out_is_in_no_part_of_the_answer(view: View, kit: AnswerKit) -> None:
+    there = put(view, kit, "What did I see at 10:01:20 besides people?")
+    assert (there.answer.partition(",")[0], there.status) == ("Apart from people: Park", "answered")
+    read = put(view, kit, "Which signs did I read, other than the bakery sign?").answer
+    assert read.startswith("Apart from the bakery sign: ")
+    assert "ROOM 214" in read
+    assert "MARLOW" not in read
+    none = put(view, kit, "Did I see any cat other than the tabby cat?")
+    assert none.status == "abstained"
+    assert none.answer.startswith("Apart from the tabby cat: No, I have not seen")
+
+
+def test_what_was_met_nowhere_cannot_be_left_out(view: View, kit: AnswerKit) -> None:
+    answer = put(view, kit, "How often did I see a cat, besides the giraffe and the mug?")
+    assert answer.answer.startswith("2 times: I saw the cat at 10:00:40")
+    assert answer.answer.endswith(" I know of no giraffe and no mug to leave out.")
+
+
 def test_both_things_must_have_been_there(view: View, kit: AnswerKit) -> None:
     assert put(view, kit, "Did I see a cat and a motorbike?").answer.startswith("Yes")
     answer = put(view, kit, "Did I see a cat and a giraffe?")

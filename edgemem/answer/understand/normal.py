@@ -58,6 +58,16 @@ def take_vague(body: str) -> tuple[str, str]:
     return (rest, match[0]) if match and rest else (body, "")
 
 
+def take_without(text: str) -> tuple[str, tuple[str, ...]]:
+    """What is left out of what is asked ("apart from the dog and the cat"), cut out; that nothing is counted twice goes without saying."""
+    match = pattern("WITHOUT").search(text)
+    rest = " ".join(f"{text[: match.start()]} {text[match.end() :].lstrip(' ,')}".split()).replace(" ?", "?") if match else ""
+    if match is None or not pattern("ASKING").search(rest):
+        return text, ()
+    named = (re.sub(rf"^(?:{pattern('ARTICLE').pattern}) ", "", one) for one in re.split(r",? (?:and|or) |, ", match["left"]))
+    return rest, tuple(one for one in named if not pattern("REPEATED").fullmatch(one))
+
+
 def take_quote(text: str) -> tuple[str, str]:
     """Words in quotation marks are what was read; they stay in the text as plain words."""
     match = _QUOTED.search(text)

@@ -19,7 +19,7 @@ from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.kinds import kind_of
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import AUXILIARIES, VERBS, is_seeable
-from edgemem.answer.understand.normal import LIMIT_CHARS, normalise, take_quote, take_vague
+from edgemem.answer.understand.normal import LIMIT_CHARS, normalise, take_quote, take_vague, take_without
 from edgemem.answer.understand.parts import tokens_of
 from edgemem.answer.understand.people import Asked, read_asked
 from edgemem.answer.understand.phrases import Slots, content, noun_phrase, read_slots, wanted_words
@@ -40,6 +40,7 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
         return Parsed(kind="other", text=plain, language=language, words=tuple(re.findall(r"\w+", plain)))
     plain, its = in_full(plain, before) if before is not None else (plain, None)
     plain, quote = take_quote(plain)
+    plain, without = take_without(plain)
     plain, second = two_questions(plain)
     plain, second, compared = (plain, second, False) if second else _two_days(plain)
     body = without_greeting(plain.rstrip(" ?!."))
@@ -49,7 +50,7 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
     if before is not None and (parsed.follows or its or leans(parsed)):
         parsed = related(parsed, its, before) if its else followed(parsed, before)
     parsed = msgspec.structs.replace(parsed, kind="how_many", counts="times", predicate="") if compared else parsed
-    return msgspec.structs.replace(parsed, notes=notes, second=second or second_question(parsed.text, parsed.core))
+    return msgspec.structs.replace(parsed, without=without, notes=notes, second=second or second_question(parsed.text, parsed.core))
 
 
 def _two_days(plain: str) -> tuple[str, str, bool]:

@@ -63,6 +63,8 @@ class Parsed(Record, frozen=True):
     """What is claimed of the thing or asked about it: an action ("bought") or a state ("locked"); "" for seeing and being there."""
     verb: str = ""
     """Base of the main verb, "" without one."""
+    without: tuple[str, ...] = ()
+    """What is left out of what is asked: "apart from the dog". It stands in no other field."""
     negated: bool = False
     hint: Hint = "none"
     """Which channel the wording points at. It weighs, and decides nothing."""
