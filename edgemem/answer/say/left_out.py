@@ -31,7 +31,7 @@ def leave_out(s: Session, plan: Plan) -> Plan:
             action = plan.send(left.of(result))
     except StopIteration as ended:
         told: Reply = ended.value
-    return told if told.option is not None else msgspec.structs.replace(told, text=left.told(told.text))
+    return told if told.option is not None else msgspec.structs.replace(told, text=left.reply_text(told.text))
 
 
 class _LeftOut:
@@ -41,7 +41,7 @@ class _LeftOut:
         self._phrases, self._of_whom = phrases, of_whom
         self._met: set[str] = set()
 
-    def told(self, text: str) -> str:
+    def reply_text(self, text: str) -> str:
         """The answer, and what was left out; of what was met nowhere, nothing can be left out."""
         met = [the(one) if singular(one) == one else one for one in self._phrases if one in self._met]
         unmet = [f"no {one}" for one in self._phrases if one not in self._met]
