@@ -185,6 +185,7 @@ def test_what_is_mentioned_can_be_seen_and_is_no_person() -> None:
     assert mentioned("my sister needs the ladder, and the moment with the heron") == ("ladder", "heron")
     assert mentioned("a toucan tally, a bulb of garlic") == ("toucan", "bulb of garlic")
     assert mentioned("my tall sister needs the ladder") == ("ladder",)
+    assert mentioned("a sign with a number on it") == ("sign",)
     assert mentioned("other elephants were there, several other drums") == ("elephants", "drums")
     assert [_is_begun(one) for one in ("frying pan", "frying an egg", "washing machine", "walking home")] == [False, True, False, True]
     assert mentioned("may I ask about the heron. the ladder?") == ("heron", "ladder")

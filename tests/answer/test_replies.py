@@ -246,6 +246,8 @@ def test_yes_is_said_only_where_the_words_before_the_thing_were_seen() -> None:
     for text, how in (
         ("did i see the mug twice", "twice"),
         ("was there only one mug", "only one"),
+        ("was there just one mug", "just one"),
+        ("did the mug come exactly once", "exactly once"),
         ("was the mug there all the time", "all the time"),
         ("did i see the mug eight times", "eight times"),
         ("did i see every mug", "every"),
@@ -1023,6 +1025,7 @@ def test_when_another_thing_of_the_text_is_told(fields: dict[str, Any], looked_f
         ("What did he say about the mug, and when?", ""),
         ("My mug fell and broke, tell me when", ""),
         ("What did the mug say?", ""),
+        ("Was there a broken mug with a number on it?", ""),
     ],
 )
 def test_what_a_text_asks_for_somewhere_is_a_second_reading(question: str, text: str) -> None:
@@ -1209,6 +1212,7 @@ def test_the_signs_themselves_in_their_order() -> None:
         ("Which numbers did I see?", (30, 60, 90)),
         ("Were there any numbers?", (30, 60, 90)),
         ("List the figures that I read", (30, 60, 90)),
+        ("Which signs had a number on them?", (30, 60, 90)),
         ("What numbers did they say?", ()),
         ("How many numbers did I see?", ()),
         ("What did I write?", ()),

@@ -207,7 +207,9 @@ def signs(s: Session, pool: Pool, window: Window | None = None) -> Reply | None:
     asked -= set(words(p.clause)) - SIGNS if window else set()
     ordinal = p.ordinal or ORDINALS.get(p.target.partition(" ")[0], 0)  # "the second sign"
     several = asked & SIGNS and (window or not p.anchors) and (ordinal or singular(p.target) != p.target)
-    figures = p.target in _NUMBERS and (p.hint == "read" or p.kind == "list" or p.verb in SEEING | WRITING or _asks_of_any(p))
+    figures = not _NUMBERS.isdisjoint((*p.things, *(f"{one}s" for one in p.things[1:]))) and (  # "which signs have a number"
+        p.hint == "read" or p.kind == "list" or p.verb in SEEING | WRITING or _asks_of_any(p)
+    )
     lettering = (p.target in _LETTERING or figures) and p.kind in _OF_ALL and p.verb not in _SENT
     every = p.verb in {"read", "write"} and p.hint == "read" and p.kind in _OF_ALL - {"yes_no"} and not (p.target or p.person or p.place)
     whether = p.kind == "yes_no"

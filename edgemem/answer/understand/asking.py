@@ -173,10 +173,12 @@ def mentioned(text: str) -> tuple[str, ...]:
 
 
 def _trimmed(words: Sequence[str]) -> Sequence[str]:
-    """Without stop words in front of it and vague words at its end: "the toucan tally"."""
+    """Without stop words in front of it, and vague and stop words at its end: "the toucan tally", "sign with a [number]"."""
     while words and words[0] in STOP:
         words = words[1:]
     while words and _is_vague(words[-1]) and not (len(words) > 1 and nouns().senses(" ".join(words[-2:]))):  # not "drill bit"
+        words = words[:-1]
+    while words and words[-1] in STOP:
         words = words[:-1]
     return words
 
