@@ -19,6 +19,7 @@ class FaultIsolation:
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
+        self._told = 0
         self._lock = threading.Lock()
 
     def attempt(self, what: str, otherwise: Any, action: Callable[..., Any], *args: Any) -> Any:
@@ -45,6 +46,13 @@ class FaultIsolation:
         """Note one line for a person; equal lines are counted."""
         with self._lock:
             self._counts[line] = self._counts.get(line, 0) + 1
+
+    def take_new(self) -> tuple[str, ...]:
+        """Notes that came for the first time since the last call."""
+        with self._lock:
+            new = tuple(self._counts)[self._told :]
+            self._told += len(new)
+            return new
 
     @property
     def lines(self) -> tuple[str, ...]:

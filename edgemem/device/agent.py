@@ -77,14 +77,22 @@ _RULES_S = 3600.0
 class _SourceSetup:
     """Opens one configured source and builds its pipeline, again for every attempt."""
 
-    def __init__(self, spec: RunSource, memory: Path, environment: Environment, feed: Feed, peripherals: Peripherals) -> None:
+    def __init__(
+        self, spec: RunSource, memory: Path, environment: Environment, feed: Feed, peripherals: Peripherals, names: dict[str, RunSource]
+    ) -> None:
+        """`names`: whose stream has which name; all setups of an agent share it."""
+        self._names = names
         self._spec, self._memory, self._environment, self._feed, self._peripherals = spec, memory, environment, feed, peripherals
         self._recipe = environment.recipe(spec.recipe)
         self.rate_fps = self._recipe.rate_fps
 
     def source(self) -> Source:
         """Raises SourceError if it does not exist (yet)."""
-        return self._peripherals.camera(self._open, self._recipe.rate_fps)
+        source = self._peripherals.camera(self._open, self._recipe.rate_fps)
+        if self._names.setdefault(source.name, self._spec) is not self._spec:
+            source.close()
+            raise SourceError(f'another source has the name "{source.name}" too; give each its own stream in run.sources')
+        return source
 
     def _open(self) -> Source:
         spec, recipe, plugins = self._spec, self._recipe, self._environment.plugins
@@ -143,7 +151,10 @@ class Agent:
         self._report = report
         self._feed = Feed()
         self._peripherals = peripherals or Peripherals()
-        self._setups = {_label(spec): _SourceSetup(spec, self._memory, environment, self._feed, self._peripherals) for spec in run.sources}
+        names: dict[str, RunSource] = {}
+        self._setups = {
+            _label(spec): _SourceSetup(spec, self._memory, environment, self._feed, self._peripherals, names) for spec in run.sources
+        }
         self._stop = threading.Event()
         self.running = True
         """Whether `run` has not ended."""

@@ -165,12 +165,17 @@ class StreamWorker(threading.Thread):
 
     def responsive(self, within_s: float) -> bool:
         """False if it saw no frame within this time and has no reason for that: it hangs."""
-        idle = bool(self.blind) or self._state != "seeing" or self._suspended
+        pipeline = self._pipeline
+        hears_rest = pipeline is not None and pipeline.hears_rest
+        idle = bool(self.blind) or self._state != "seeing" or self._suspended or hears_rest
         return idle or clock.monotonic_s() - self._progress_s < within_s
 
     def report_changes(self) -> None:
-        """Report once when it stops seeing, with the reason, and once when it sees again."""
-        blind = self.blind
+        """Report once when it stops seeing, with the reason, and once when it sees again; and what fails while it sees."""
+        blind, pipeline = self.blind, self._pipeline
+        for line in pipeline.take_new_notes() if pipeline is not None else ():
+            if line not in {INTERRUPTED, STOPPED}:
+                self._report(line, level="warning", stream=self.label)
         if self._state == "starting" and not self._closed_why:
             return
         if bool(blind) != bool(self._reported_blind):

@@ -24,6 +24,8 @@ _STOPPED_WAIT_S = 0.3
 """For the recogniser to end once it was stopped: what it is busy with just then may take seconds, and is heard again by a later run."""
 AHEAD_US = 30 * US
 """The sound of a recording is recognised at most this far ahead of its frames."""
+_SILENT_S = 10.0
+"""A live source that sends no sound for so long is deaf: what is seen does not wait for its words."""
 _NICE = 5
 """Recognition gets less processor time than seeing. Threads that a model starts inherit it."""
 
@@ -78,7 +80,7 @@ class SpeechRecogniser(Protocol):
         ...
 
     def flush(self) -> list[Heard]:
-        """The utterance that was open at the end."""
+        """The utterance that was open at the end, or before a silence: then hearing goes on."""
         ...
 
     def state(self) -> bytes:
@@ -116,6 +118,10 @@ class UtteranceStream(Protocol):
     @property
     def notes(self) -> tuple[str, ...]:
         """Messages for a person: lost sound, speech that was left out, failures."""
+        ...
+
+    def take_new_notes(self) -> tuple[str, ...]:
+        """What failed for the first time since the last call."""
         ...
 
     def restore(self, position_us: int, voices: bytes) -> None:
@@ -174,11 +180,11 @@ class _Queue:
             self._ended = True
             self._changed.notify_all()
 
-    def take(self) -> Sound | None:
-        """The oldest sound; None after the end."""
+    def take(self, within_s: float | None = None) -> Sound | Literal["nothing"] | None:
+        """The oldest sound; None after the end; "nothing" if none comes within this time."""
         with self._changed:
-            while not self._sounds and not self._ended:
-                self._changed.wait(timeout=0.5)
+            if not self._changed.wait_for(lambda: self._sounds or self._ended, within_s):
+                return "nothing"
             if not self._sounds:
                 return None
             sound = self._sounds.popleft()
@@ -209,6 +215,8 @@ class Listener:
         self._seen_us: int | None = 0
         self._moved = threading.Condition()
         self._stopped = self._ending = False
+        self._silent = False
+        """Whether a live source sends no sound."""
         self._taken_us = self._until_us = BEFORE_START_US
         self._state = self._taken_state = b""
         self._done = threading.Event()
@@ -234,6 +242,9 @@ class Listener:
         lost = (f"{lost_s:.0f} s of sound were not recognised: speech recognition is slower than real time here",) if lost_s else ()
         return (*lost, *self._isolation.lines, *counted_lines(self._recogniser.notes))
 
+    def take_new_notes(self) -> tuple[str, ...]:
+        return self._isolation.take_new()
+
     def restore(self, position_us: int, voices: bytes) -> None:
         self._taken_us = self._until_us = BEFORE_START_US if self._live else position_us
         if voices and self._isolation.attempt("known voices could not be restored", False, self._restore, voices):
@@ -256,7 +267,8 @@ class Listener:
     def take(self) -> list[Heard]:
         with self._lock:
             heard, self._heard = self._heard, []
-            self._taken_us, self._taken_state = self._until_us, self._state
+            until_us = self._seen_us - round(_SILENT_S * US) if self._silent and self._seen_us is not None else BEFORE_START_US
+            self._taken_us, self._taken_state = max(self._taken_us, self._until_us, until_us), self._state
         return heard
 
     def stop(self) -> None:
@@ -299,9 +311,9 @@ class Listener:
         with suppress(OSError, AttributeError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
         try:
-            while (sound := self._queue.take()) is not None and not self._stopped:
+            while (sound := self._next()) is not None and not self._stopped:
                 self._pace(sound)
-                self._add(partial(self._recogniser.hear, sound))
+                self._add(partial(self._recogniser.hear, sound), sound.end_us)
             if not self._stopped:
                 self._add(self._recogniser.flush)
                 with self._lock:
@@ -309,19 +321,31 @@ class Listener:
         finally:
             self._done.set()
 
+    def _next(self) -> Sound | None:
+        """The next sound, however long it takes; None after the end. What was open before a silence is closed."""
+        while (sound := self._queue.take(_SILENT_S if self._live else None)) == "nothing":
+            if not self._silent:
+                self._add(self._recogniser.flush)
+            self._silent = True
+        self._silent = False
+        return sound
+
     def _pace(self, sound: Sound) -> None:
         """Wait instead of running far ahead of the frames of a recording."""
         with self._moved:
             while not (self._live or self._stopped or self._seen_us is None or sound.offset_us <= self._seen_us + AHEAD_US):
                 self._moved.wait(timeout=0.5)
 
-    def _add(self, recognise: Callable[[], list[Heard]]) -> None:
+    def _add(self, recognise: Callable[[], list[Heard]], lost_until_us: int = BEFORE_START_US) -> None:
+        """`lost_until_us`: how far it is heard if this fails."""
+
         def step() -> tuple[list[Heard], bytes]:
             heard = recognise()
             return heard, self._recogniser.state() if heard else self._state
 
-        heard, state = self._isolation.attempt("hearing", ([], self._state), step)
+        done = self._isolation.attempt("hearing", None, step)
+        heard, state = done or ([], self._state)
         with self._lock:
             self._heard += heard
             self._state = state
-            self._until_us = max(self._until_us, self._recogniser.until_us)
+            self._until_us = max(self._until_us, self._recogniser.until_us, BEFORE_START_US if done else lost_until_us)

@@ -91,6 +91,10 @@ class StreamHearing:
         lost = (f"{self._too_long} utterances are too long for budget.disk and were left out",) if self._too_long else ()
         return (*self._source.notes, *lost)
 
+    def take_new_notes(self) -> tuple[str, ...]:
+        """What failed for the first time since the last call."""
+        return self._source.take_new_notes()
+
     @property
     def waiting(self) -> bool:
         """Whether utterances are left for the next `write`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 from edgemem.isolation import call_isolated
 from edgemem.records import Frame
@@ -12,6 +12,8 @@ from edgemem.see.sources.base import Source
 
 _END_S = 1.0
 """How long a source may take to end after it was closed. A camera that hangs is left alone: it has nothing that was seen."""
+_IDLE_S = 1.0
+"""Without a frame for so long, `idle` is called."""
 _AHEAD = 1
 """Frames of a recorded source that wait while the next is decoded, so that decoding and inference overlap. Each is 6 MB at 1080p."""
 
@@ -23,8 +25,10 @@ class FrameSlot:
     recorded source waits while the slot is full: nothing is lost.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, idle: Callable[[], object] = lambda: None) -> None:
+        """`idle` is called about every second while no frame comes."""
         self.missed = 0
+        self._idle = idle
         self._unhandled = 0
         self._source = source
         self._room = 1 if source.live else _AHEAD
@@ -65,14 +69,17 @@ class FrameSlot:
         self._source.close()
 
     def _take(self) -> Frame | None:
-        with self._changed:
-            while not self._frames and not self._ended and not self._stopped:
-                self._changed.wait()
-            if not self._frames or self._stopped:
-                return None
-            frame = self._frames.popleft()
-            self._changed.notify_all()
-            return frame
+        while True:
+            with self._changed:
+                if not (self._frames or self._ended or self._stopped):
+                    self._changed.wait(_IDLE_S)
+                if self._stopped or (self._ended and not self._frames):
+                    return None
+                if self._frames:
+                    frame = self._frames.popleft()
+                    self._changed.notify_all()
+                    return frame
+            self._idle()
 
     def _capture(self) -> None:
         call_isolated(self._fill, self._fail)

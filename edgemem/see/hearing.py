@@ -25,6 +25,10 @@ class Hearing(Protocol):
         """Lines for a person."""
         ...
 
+    def take_new_notes(self) -> tuple[str, ...]:
+        """What failed for the first time since the last call. From any thread."""
+        ...
+
     @property
     def waiting(self) -> bool:
         """Whether utterances are left for the next `write`."""

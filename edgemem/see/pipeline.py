@@ -47,8 +47,10 @@ class Pipeline:
         self._perceivers = Perceivers(parts.perceivers, self._isolation)
         self._committer = Committer(parts, self._perceivers.spaces, store, self._run, self._isolation)
         self._hearing = parts.hearing(source, self._run, store, self._off) if parts.hearing is not None else None
-        self._frames = FrameSlot(source)
+        self._frames = FrameSlot(source, self._commit_if_due)  # what is heard does not wait for a frame
         self._stop = threading.Event()
+        self.hears_rest = False
+        """Whether the pictures are over and the sound is still heard, which may take as long as it does."""
         self._accepted: Look | None = None
         """The last frame that passed the gates."""
         self._private = False
@@ -65,6 +67,10 @@ class Pipeline:
     def busy(self) -> bool:
         """Whether a frame waits or is being processed now."""
         return self._frames.busy
+
+    def take_new_notes(self) -> tuple[str, ...]:
+        """What failed for the first time since the last call. From any thread."""
+        return (*self._isolation.take_new(), *(self._hearing.take_new_notes() if self._hearing is not None else ()))
 
     def stop(self) -> None:
         """End after the current frame; everything seen so far is flushed and committed. From any thread."""
@@ -264,7 +270,9 @@ class Pipeline:
         self._note_nothing_kept()
         self._committer.seen(AFTER_END_US)
         if self._hearing is not None:
+            self.hears_rest = True
             self._hearing.finish(self._commit_if_due, self._stop.is_set)
+            self.hears_rest = False
         if self._stop.is_set():
             self._isolation.note(STOPPED if self._source.live else INTERRUPTED)
         self._run.saved.finished = finished and not self._stop.is_set()  # only after everything was heard: a killed run continues hearing

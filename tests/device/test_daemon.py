@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from daemons import PROGRAM, Start, network_camera, wait_until
+from daemons import PROGRAM, RECIPE, Daemon, Start, network_camera, wait_until
 
 from edgemem.cli.main import main
 from edgemem.config import load
@@ -209,3 +209,21 @@ def test_the_unit_and_every_deployment_fit_together() -> None:
     assert all(memory.startswith("/var/lib/edgemem/") for memory in memories)
     with pytest.raises(UsageError, match="source must name"):
         load(None, ['run.sources=[{source=" "}]'])
+
+
+def test_two_sources_that_choose_one_name_are_not_mixed(tmp_path: Path, home: Path, pictures: Pictures) -> None:
+    """As every camera behind GStreamer, which is called "camera"."""
+    assert home.parent == tmp_path
+    (tmp_path / "plain.toml").write_text(RECIPE)
+    one, other = (pictures(name) for name in ("walk.one", "walk.other"))
+    sources = "".join(f'[[run.sources]]\nsource = "{folder}"\n' for folder in (one, other))
+    daemon = Daemon(tmp_path, f'recipe = "{tmp_path / "plain.toml"}"\n[run]\nmemory = "{tmp_path / "memory"}"\n{sources}')
+    try:
+        wait_until(lambda: (status := daemon.status) and {"seen", "blind"} == {stream.state for stream in status.streams}, 120.0)
+        blind = next(stream.blind for stream in daemon.status.streams if stream.blind)
+        assert blind == 'another source has the name "walk" too; give each its own stream in run.sources'
+        assert daemon.stop() == 0
+    finally:
+        daemon.process.kill()
+        daemon.process.wait()
+    assert moments(daemon.memory) == {"walk": 20}

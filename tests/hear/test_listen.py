@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgemem.hear import listen
 from edgemem.hear.listen import AHEAD_US, QUEUE_S, Heard, Listener
 from edgemem.hear.work_budget import WorkBudget
 from edgemem.records import AFTER_END_US, BEFORE_START_US, SOUND_RATE_HZ, US, Sound
@@ -230,3 +231,68 @@ def test_a_budget_that_was_overdrawn_recovers():
 
 def test_sound_knows_its_end():
     assert sound(3).end_us == 2 * US == pytest.approx(sound(3).offset_us + sound(3).duration_us)
+
+
+def live_until(listener: Listener, reached: int) -> bool:
+    """Whether what is heard reaches this offset within 20 s, while the frames have reached 60 s."""
+    until = time.monotonic() + 20.0
+    while time.monotonic() < until:
+        listener.seen(60 * US)
+        listener.take()
+        if listener.heard_until_us >= reached:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_what_is_seen_does_not_wait_for_a_microphone_that_is_silent(monkeypatch):
+    monkeypatch.setattr(listen, "_SILENT_S", 0.5)
+    more = threading.Event()
+
+    def sounds(_after_us):
+        yield from (sound(number, live=True) for number in range(2))
+        more.wait(60.0)
+        yield sound(200, live=True)
+
+    closed = []
+
+    class Open(EveryFourth):
+        def flush(self):
+            closed.append(self._open and self._open.offset_us)
+            self._open = None
+            return []
+
+    listener = Listener(sounds, Open(), live=True)
+    listener.start()
+    assert live_until(listener, round(59.5 * US))
+    assert listener.heard_until_us == round(59.5 * US), "60 s less the half second without sound"
+    assert closed == [0], "the utterance that was open is closed, once"
+    more.set()
+    assert live_until(listener, sound(200).offset_us), "it hears again"
+    listener.stop()
+    listener.finish()
+
+
+def test_sound_that_cannot_be_recognised_is_over_and_its_failure_is_told_while_it_hears():
+    def fails(number):
+        raise RuntimeError(f"no memory for {number % 2}")
+
+    listener = Listener(track(6, live=True), EveryFourth(fails), live=False)
+    listener.start()
+    assert listener.finish()
+    listener.take()
+    assert listener.heard_until_us == AFTER_END_US
+    assert listener.take_new_notes() == ("hearing: RuntimeError: no memory for 0", "hearing: RuntimeError: no memory for 1")
+    assert listener.take_new_notes() == ()
+    waits = threading.Event()
+
+    def sounds(_after_us):
+        yield from track(3, live=True)(BEFORE_START_US)
+        waits.wait(60.0)
+
+    deaf = Listener(sounds, EveryFourth(fails), live=True)
+    deaf.start()
+    assert live_until(deaf, 3 * CHUNK_US)
+    waits.set()
+    deaf.stop()
+    deaf.finish()

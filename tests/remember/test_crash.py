@@ -9,9 +9,11 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
+from edgemem.records import US
 from edgemem.remember.store import Store
 
 WRITER = """
@@ -82,3 +84,15 @@ def test_kills_under_load_lose_nothing(only, cycles):
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "nothing lost" in run.stdout
+
+
+def test_a_frame_that_was_kept_before_is_known_by_its_place_in_the_recording(directory, making):
+    """Not by its number: after a gap in a recording a later run counts otherwise."""
+    with Store.open(directory) as store:
+        store.ensure_space(making.space)
+        with store.transaction() as tx:
+            kept = tx.add_moment(making.moment(7 * US))
+            assert tx.find_moment(msgspec.structs.replace(making.moment(7 * US), seq=9)) == kept
+            assert tx.find_moment(msgspec.structs.replace(making.moment(7 * US), offset_us=6 * US)) is None
+            assert tx.find_moment(msgspec.structs.replace(making.moment(7 * US), t_us=6 * US)) is None
+            assert tx.find_moment(making.moment(7 * US, stream="other")) is None

@@ -8,6 +8,7 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import av
 import pytest
 from films import encode, scenes
 from recordings import beeps
@@ -16,6 +17,7 @@ from edgemem.clock import SteadyClock
 from edgemem.errors import SourceError
 from edgemem.extend.sources import open_source
 from edgemem.records import US
+from edgemem.see.sources import camera as cameras
 from edgemem.see.sources import sound
 from edgemem.see.sources.camera import Camera
 
@@ -99,6 +101,31 @@ def test_a_camera_that_is_closed_while_its_sound_is_opened_is_not_listened_to(tm
     with network_camera(beeps(tmp_path / "a.ts", [1.0]).read_bytes(), sessions=2) as url:
         camera = Camera(url, rate_fps=1, stream="door")
         assert next(camera.sounds(), None) is None
+
+
+def test_sound_that_cannot_be_opened_at_first_is_opened_later(tmp_path, monkeypatch):
+    opened, tries = sound._open_live, []
+
+    def busy_at_first(spec: str) -> object:
+        tries.append(spec)
+        if len(tries) < 3:
+            raise av.error.ConnectionResetError(104, "Connection reset by peer")
+        return opened(spec)
+
+    monkeypatch.setattr(sound, "_open_live", busy_at_first)
+    monkeypatch.setattr(cameras, "_FIRST_WAIT_S", 0.01)
+    with network_camera(beeps(tmp_path / "a.ts", [1.0]).read_bytes(), sessions=2) as url:
+        camera = Camera(url, rate_fps=1, stream="door")
+        assert next(camera.sounds()).stream == "door"
+        camera.close()
+    assert len(tries) == 3
+
+
+def test_a_camera_without_sound_is_asked_for_it_once(stream):
+    with network_camera(stream, sessions=2) as url:
+        camera = Camera(url, rate_fps=1, stream="door")
+        with pytest.raises(SourceError, match="sends no sound"):
+            next(camera.sounds())
 
 
 @pytest.mark.parametrize("spec", ["rtsp://user:secret@127.0.0.1:9/cam", "http://127.0.0.1:9/cam", "/dev/video97"])

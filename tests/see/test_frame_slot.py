@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 
 from edgemem.extend.testing import SyntheticCamera
 from edgemem.records import Frame
@@ -77,3 +78,16 @@ def test_a_stop_ends_a_recording_that_waits_for_room():
     assert list(frames) == []
     capturing.join(20.0)
     assert not capturing.is_alive()
+
+
+def test_while_no_frame_comes_something_else_is_done_about_every_second():
+    source, times = Hung(), list[float]()
+    slot = FrameSlot(source, lambda: times.append(time.monotonic()))  # type: ignore[arg-type]
+    threading.Timer(2.5, slot.stop).start()
+    assert list(slot.frames()) == []
+    assert len(times) >= 2
+    assert all(later - earlier >= 0.9 for earlier, later in pairwise(times))
+    source.over.set()
+    quick, idle = Counted(), list[int]()
+    assert len(list(FrameSlot(quick, lambda: idle.append(1)).frames())) == quick.made  # type: ignore[arg-type]
+    assert idle == []

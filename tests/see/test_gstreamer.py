@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from pathlib import Path
@@ -152,3 +153,22 @@ def test_the_cameras_of_every_board_have_a_source() -> None:
         for name, spec in load(None, [f"board={board}"]).hardware.cameras.items():
             wanted = "pipeline" if name == "csi" else "network" if name == "glasses" else "camera"
             assert source_for(reveal(spec), Plugins.builtin()) == wanted, (board, name)
+
+
+def test_a_program_that_hangs_and_does_not_end_when_asked_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "gst-launch-1.0"
+    program.write_text("#!/bin/sh\ntrap '' TERM INT\necho 'the driver hangs' >&2\nwhile :; do sleep 1; done\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(gstreamer, "_TIMEOUT_S", 0.5)
+    said: list[str] = []
+
+    def begin() -> None:
+        with pytest.raises(SourceError) as refused:
+            gstreamer.Pipeline("gstreamer:nvarguscamerasrc")
+        said.append(str(refused.value))
+
+    opening = threading.Thread(target=begin, daemon=True)
+    opening.start()
+    opening.join(30.0)
+    assert [line.endswith("cannot be opened (the driver hangs)") for line in said] == [True]

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from itertools import pairwise
+from types import SimpleNamespace
 
+import av
 import numpy as np
 import pytest
 from recordings import beeps, heard_beeps
 
 from edgemem.errors import SourceError
 from edgemem.extend.sources import open_source
+from edgemem.hear.listen import Heard
+from edgemem.hear.utterances import by_recogniser
 from edgemem.records import BEFORE_START_US, SOUND_RATE_HZ, US
+from edgemem.remember.store import Store
+from edgemem.see import commit
+from edgemem.see.pipeline import Pipeline, PipelineParts
+from edgemem.see.select import KeepAll
 from edgemem.see.sources.sound import CHUNK_S, Microphone
 
 
@@ -150,3 +160,64 @@ def test_sound_can_be_heard_to_its_end_after_the_pictures_have_ended(tmp_path, n
     first = next(reading)
     source.close()
     assert heard_beeps([first, *reading]) == pytest.approx([1.0, 5.5], abs=0.06)
+
+
+class Endless:
+    """A microphone of PyAV that never ends: a tenth of a second of silence after the other."""
+
+    streams = SimpleNamespace(audio=[1])
+
+    def decode(self, audio: int):
+        del audio
+        while True:
+            time.sleep(0.1)
+            frame = av.AudioFrame.from_ndarray(np.zeros((1, SOUND_RATE_HZ // 10), np.float32), format="flt", layout="mono")
+            frame.sample_rate = SOUND_RATE_HZ
+            yield frame
+
+    def close(self):
+        pass
+
+
+class Ear:
+    """Hears a word in every piece of sound."""
+
+    name = "ear"
+
+    def __init__(self):
+        self.until_us, self.notes = BEFORE_START_US, {}
+
+    def hear(self, sound):
+        self.until_us = sound.end_us
+        return [Heard(t0_us=sound.t_us, t1_us=sound.t_us + 1, offset_us=sound.offset_us, text="word")]
+
+    def flush(self):
+        return []
+
+    def state(self):
+        return b""
+
+    def restore(self, state):
+        pass
+
+
+def test_what_a_microphone_hears_is_stored_while_it_listens(tmp_path, monkeypatch):
+    """It has no frames that would bring a commit."""
+    monkeypatch.setattr(commit, "SAVE_S", 0.5)
+    microphone = Microphone("alsa:test", stream="kitchen", opener=lambda _spec: Endless())
+    parts = PipelineParts(gates=[], selector=KeepAll(), chains=[], perceivers=[], hearing=by_recogniser(Ear(), None))
+    with Store.open(tmp_path / "memory") as store:
+        pipeline = Pipeline(microphone, parts, store)
+        running = threading.Thread(target=pipeline.run)
+        running.start()
+        until = time.monotonic() + 30.0
+        stored = []
+        while not stored and time.monotonic() < until:
+            time.sleep(0.1)
+            with store.view() as view:
+                stored = view.utterances(stream="kitchen")
+        assert stored
+        assert running.is_alive()
+        pipeline.stop()
+        running.join(30.0)
+        assert not running.is_alive()

@@ -32,8 +32,8 @@ class MomentWriting(PartWriting, TermWriting):
 
     def find_moment(self, new: NewMoment) -> int | None:
         """Id of the moment of this same frame of its stream, if it was kept before."""
-        sql = "SELECT m.id FROM moment m JOIN stream s ON s.id = m.stream_id WHERE s.name = ? AND m.t_us = ? AND m.seq = ?"
-        found = self.connection.execute(sql, (new.stream, new.t_us, new.seq)).fetchone()
+        sql = "SELECT m.id FROM moment m JOIN stream s ON s.id = m.stream_id WHERE s.name = ? AND m.t_us = ? AND m.offset_us = ?"
+        found = self.connection.execute(sql, (new.stream, new.t_us, new.offset_us)).fetchone()
         return found[0] if found else None
 
     def add_moment(self, new: NewMoment) -> int:

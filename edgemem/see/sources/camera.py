@@ -97,12 +97,28 @@ class Camera(BaseSource):
     def sounds(self, after_us: int = BEFORE_START_US) -> Iterator[Sound]:
         """The sound of a network stream, over a separate connection, with the same clock. A camera of this machine has none."""
         if self.has_sound:
-            from edgemem.see.sources.sound import Microphone
-
-            self._microphone = microphone = Microphone(self._spec, stream=self.name, mono0_us=self._mono0_us)
+            microphone = self._microphone_opened()
+            if microphone is None:
+                return
+            self._microphone = microphone
             if self._closed.is_set():  # while it was opened
                 microphone.close()
             yield from microphone.sounds(after_us)
+
+    def _microphone_opened(self) -> Microphone | None:
+        """Its sound, tried again until it can be opened; None if it was closed in the meantime. Raises NoSoundError if it has none."""
+        from edgemem.see.sources.sound import Microphone, NoSoundError
+
+        wait_s = _FIRST_WAIT_S
+        while not self._closed.is_set():
+            try:
+                return Microphone(self._spec, stream=self.name, mono0_us=self._mono0_us)
+            except NoSoundError:
+                raise
+            except SourceError:
+                self._closed.wait(wait_s)
+                wait_s = min(wait_s * 2, _LONGEST_WAIT_S)
+        return None
 
     def _open(self) -> _Capture:
         if gstreamer.is_pipeline(self._spec):

@@ -75,12 +75,16 @@ class Pipeline:
 
     def close(self) -> None:
         """End the program."""
+        self._end()
+
+    def _end(self) -> tuple[bytes, bytes]:
+        """What it still wrote. One that hangs in its driver does not answer SIGTERM."""
         self._process.terminate()
         try:
-            self._process.communicate(timeout=2.0)
+            return self._process.communicate(timeout=2.0)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.communicate()
+            return self._process.communicate()
 
     def _line(self) -> bytes:
         """One line without its end; b"" if the program ended or is silent."""
@@ -103,9 +107,8 @@ class Pipeline:
 
     def _complaint(self) -> str:
         """The first line of the program's errors."""
-        self._process.terminate()
-        assert self._process.stderr is not None
-        lines = self._process.stderr.read(4096).decode("utf-8", "replace").splitlines()
+        _, said = self._end()
+        lines = said[:4096].decode("utf-8", "replace").splitlines()
         return next((line.strip() for line in lines if line.strip()), "it sends no pictures")
 
 

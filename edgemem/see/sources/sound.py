@@ -191,6 +191,10 @@ class SoundTrack:
             return
 
 
+class NoSoundError(SourceError):
+    """A live stream that can be opened and has no sound."""
+
+
 class SoundFile(BaseSource):
     """A recording of sound only: a source without frames."""
 
@@ -299,7 +303,7 @@ class Microphone(BaseSource):
             ) from None
         if not container.streams.audio:
             container.close()
-            raise SourceError(f"{self._label}: sends no sound")
+            raise NoSoundError(f"{self._label}: sends no sound")
         self.deaf = ""
         return container
 
