@@ -118,8 +118,11 @@ def check(
 
 def _check_files(environment: CommandContext, names: tuple[str, ...], *, as_json: bool) -> None:
     from edgemem.infer.fetch import check as check_card
+    from edgemem.infer.fetch import engine_dir
 
-    cards = _cards(environment, names) if names else _chosen(environment, names)
+    # A file that is missing or cut short makes its engine one that is not fetched: whatever has a folder is checked.
+    there = [card for card in environment.cards.values() if not card.files or engine_dir(card, environment.home).exists()]
+    cards = _cards(environment, names) if names else there
     problems = [problem for card in cards for problem in check_card(card, environment.home)]
     checked = [card.name for card in cards if card.files]
     if as_json:

@@ -106,6 +106,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     0 done, 1 failed, 2 wrong usage or configuration, 3 no answer; 130 and 143: SIGINT or SIGTERM ended it before it was done.
     """
     guard_terminal()
+    stdout = sys.stdout
     try:
         code: Any = cli.main(args=arguments, prog_name="edgemem", standalone_mode=False)
     except EdgememError as error:
@@ -120,6 +121,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         code = fail(UsageError("a name or a text of this command is not valid UTF-8"))
     except BrokenPipeError:
         code = 0  # the reader of our output has seen enough
+    except SystemExit:
+        if sys.stdout is stdout:
+            raise
+        code = 0  # as for a broken pipe: click says so by an exit, after it put another stdout in the place of ours
     except _unreadable() as error:  # a damaged memory, where nothing nearer the damage says it
         code = fail(MemoryDirError(f"what is stored cannot be read or written ({error}); see: edgemem memory check --memory DIR"))
     except OSError as error:  # a name that is too long, a disk that is full, a place that may not be read

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import pluggy
@@ -23,6 +23,8 @@ from edgemem.extend.hookspecs import Component, HookSpecs, SettingsTable
 if TYPE_CHECKING:
     import click
 
+
+T = TypeVar("T")
 
 GROUP = "edgemem"
 """The entry point group of installed plugins."""
@@ -120,19 +122,26 @@ class Plugins:
         if place in self._collected:
             return self._collected[place]
         found: dict[str, tuple[Component, str]] = {}
-        for plugin in self.loaded:
-            if f"register_{place}" not in plugin.hooks:
-                continue
-            for component in getattr(plugin.module, f"register_{place}")() or ():
-                if not isinstance(component, Component):
-                    raise PluginError(f'plugin "{plugin.name}": register_{place} must return Components, got {type(component).__name__}')
-                if component.name in found:
-                    other = found[component.name][1]
-                    raise PluginError(
-                        f'plugin "{plugin.name}": {place} "{component.name}" is registered already by plugin "{other}"; rename one'
-                    )
-                found[component.name] = (component, plugin.name)
+        for plugin, component in self._registered(f"register_{place}", Component):
+            if component.name in found:
+                other = found[component.name][1]
+                raise PluginError(f'plugin "{plugin}": {place} "{component.name}" is registered already by plugin "{other}"; rename one')
+            found[component.name] = (component, plugin)
         self._collected[place] = found
+        return found
+
+    def _registered(self, hook: str, kind: type[T]) -> list[tuple[str, T]]:
+        """What plugins register, with their names. Raises PluginError where a hook fails or returns something else."""
+        found = list[tuple[str, T]]()
+        for plugin in self.loaded:
+            if hook not in plugin.hooks:
+                continue
+            with importing(f'plugin "{plugin.name}": what {hook} registers'):
+                declared = list(getattr(plugin.module, hook)() or ())
+            for one in declared:
+                if not isinstance(one, kind):
+                    raise PluginError(f'plugin "{plugin.name}": {hook} must return {kind.__name__}s, got {type(one).__name__}')
+                found.append((plugin.name, one))
         return found
 
     def _guard(self, place: str, name: str) -> Guard:
@@ -147,6 +156,8 @@ class Plugins:
         """Make all checks now instead of at first use. Raises PluginError."""
         for place in _COMPONENT_PLACES:
             self._of(place)
+        for registered in (self.claimed_tables, self.commands, self.tasks, self.recipe_packages):
+            registered()
         return self
 
     def components(self, place: str) -> Mapping[str, Component]:
@@ -178,12 +189,10 @@ class Plugins:
     def claimed_tables(self) -> dict[str, type[msgspec.Struct]]:
         """The settings tables that plugins declare, by name. Raises PluginError if two use one name, or that of a core table."""
         claimed: dict[str, type[msgspec.Struct]] = {}
-        for caller in self._manager.hook.register_settings.get_hookimpls():
-            declared: Iterable[SettingsTable] = caller.function()  # type: ignore[assignment]
-            for table in declared:
-                if table.name in claimed or table.name in Settings.__struct_fields__:
-                    raise PluginError(f'plugin "{caller.plugin_name}": settings table "{table.name}" is taken already; rename it')
-                claimed[table.name] = table.type
+        for plugin, table in self._registered("register_settings", SettingsTable):
+            if table.name in claimed or table.name in Settings.__struct_fields__:
+                raise PluginError(f'plugin "{plugin}": settings table "{table.name}" is taken already; rename it')
+            claimed[table.name] = table.type
         return claimed
 
     def tables(self, settings: Settings) -> tuple[msgspec.Struct, ...]:
@@ -201,15 +210,17 @@ class Plugins:
 
     def commands(self) -> list[click.Command]:
         """Commands of plugins for the command line."""
-        return [command for batch in self._manager.hook.register_commands() for command in batch]
+        import click
+
+        return [command for _, command in self._registered("register_commands", click.Command)]
 
     def tasks(self) -> tuple[str, ...]:
         """Tasks of plugins for language models."""
-        return tuple(task for batch in self._manager.hook.register_tasks() for task in batch)
+        return tuple(task for _, task in self._registered("register_tasks", str))
 
     def recipe_packages(self) -> list[str]:
         """Import paths of packages with recipes."""
-        return [package for batch in self._manager.hook.register_recipes() for package in batch]
+        return [package for _, package in self._registered("register_recipes", str)][::-1]
 
     def notify(self, hook: str, **facts: Any) -> list[str]:
         """Call an observing hook of every plugin under its guard; returns one line per failure."""

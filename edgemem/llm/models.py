@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from edgemem.config import ModelSettings, QuestionCaps
-from edgemem.errors import ChatError
+from edgemem.errors import ChatError, PluginFailure
 from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt, refuses
 from edgemem.infer.structured import read_reply, strict_schema
 from edgemem.llm.calls import Call, recorded
@@ -191,6 +191,8 @@ class Models:
                 self._note(session, prompt, Completion(text="", model=""), why)
                 raise ChatError(why)
             session.reserved_tokens += expected
+        left_s = self._settings.caps(session.caps).seconds_per_question - sum(call.ms for call in session.calls) / 1000
+        prompt = msgspec.structs.replace(prompt, silence_s=min(prompt.silence_s, max(0.1, left_s)))
         try:
             return self._call(self._chat, prompt, session)
         finally:
@@ -201,11 +203,12 @@ class Models:
         start = time.perf_counter()
         try:
             completion = chat.complete(prompt)
-        except ChatError as error:
+        except (ChatError, PluginFailure) as failed:  # a fault of the chat itself is no other case: it does not answer
+            error = failed if isinstance(failed, ChatError) else ChatError(str(failed))
             self._note(session, prompt, Completion(text="", model="", ms=1000 * (time.perf_counter() - start)), str(error))
             if any(message.images for message in prompt.messages):
                 self._unseen(prompt.task, str(error))
-            raise
+            raise error from None
         if not completion.ms:
             completion = msgspec.structs.replace(completion, ms=1000 * (time.perf_counter() - start))
         self._note(session, prompt, completion, "")

@@ -18,6 +18,7 @@ import cv2
 import numpy as np
 import pytest
 
+from edgemem.cli.main import main
 from edgemem.extend.testing import SyntheticCamera
 
 Run = Callable[..., tuple[int, str, str]]
@@ -342,3 +343,20 @@ def test_an_interrupted_ingest_does_not_pass_for_a_whole_one(recipe: str, run: R
     assert "note: interrupted; run the same command again to go on" in done.stderr
     code, out, err = run(*given, "--json")
     assert (code, json.loads(out)["interrupted"]) == (0, False), err
+
+
+def test_engines_whose_files_are_cut_short_or_missing_are_damaged(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Such a file makes its engine one that is not fetched; the check is of what was fetched all the same."""
+    folder = home / "engines" / "efficientnet-lite3"
+    folder.mkdir(parents=True)
+    (folder / "efficientnet-lite3.onnx").write_bytes(b"x" * 100)
+    with pytest.raises(SystemExit) as ended:
+        main(["engines", "check", "--json"])
+    checked = json.loads(capsys.readouterr().out)
+    assert ended.value.code == 1
+    assert checked["checked"] == ["efficientnet-lite3"]
+    assert checked["problems"]
+    shutil.rmtree(folder)
+    with pytest.raises(SystemExit) as ended:
+        main(["engines", "check"])
+    assert ended.value.code == 0

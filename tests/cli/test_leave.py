@@ -37,6 +37,15 @@ def test_a_process_whose_camera_hangs_ends_at_once_and_says_everything(stuck: bo
     assert "no-such-command" in ended.stderr
 
 
+def test_a_reader_that_has_seen_enough_is_no_failure() -> None:
+    with subprocess.Popen([sys.executable, "-m", "edgemem", "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60.0) == 0
+
+
 def test_a_command_run_inside_another_process_never_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
     go_on = threading.Event()
     waiting = threading.Thread(target=go_on.wait, name="edgemem-capture", daemon=True)

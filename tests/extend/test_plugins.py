@@ -61,12 +61,36 @@ def test_a_plugin_from_a_folder_is_found_and_made(tmp_path: Path, context: Plugi
         (HEAD + "def register_gates(): return []\n", r'plugin "bad": register_gates is not marked with @hookimpl'),
         (HEAD + "@hookimpl\ndef register_gates(): return [3]\n", r'plugin "bad": register_gates must return Components, got int'),
         (
+            HEAD + "@hookimpl\ndef register_gates(): return Component('dark', object)\n",
+            r'plugin "bad": what register_gates registers .*TypeError',
+        ),
+        (HEAD + "@hookimpl\ndef register_gates(): return 1 / 0\n", r'plugin "bad": what register_gates registers .*ZeroDivisionError'),
+        (
+            HEAD + "@hookimpl\ndef register_settings(): return (1,)\n",
+            r'plugin "bad": register_settings must return SettingsTables, got int',
+        ),
+        (HEAD + "@hookimpl\ndef register_recipes(): return (1,)\n", r'plugin "bad": register_recipes must return strs, got int'),
+        (HEAD + "@hookimpl\ndef register_tasks(): return (1,)\n", r'plugin "bad": register_tasks must return strs, got int'),
+        (HEAD + "@hookimpl\ndef register_commands(): return (1,)\n", r'plugin "bad": register_commands must return Commands, got int'),
+        (
             HEAD + "@hookimpl\ndef register_gates(): return [Component('blur', object)]\n",
             r'"blur" is registered already by plugin "builtin"',
         ),
         ("import absent_library\n", r'plugin "bad": .* cannot be imported: ModuleNotFoundError'),
     ],
-    ids=["misspelt hook", "unmarked hook", "not a component", "duplicate name", "import error"],
+    ids=[
+        "misspelt hook",
+        "unmarked hook",
+        "not a component",
+        "not a list",
+        "fails",
+        "not a table",
+        "not a recipe",
+        "not a task",
+        "not a command",
+        "duplicate name",
+        "import error",
+    ],
 )
 def test_a_bad_plugin_stops_the_start(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(PluginError, match=says):

@@ -16,7 +16,7 @@ from edgemem.answer.tools import Refused, Search
 from edgemem.answer.understand import understand as parse
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.config import ModelSettings, TaskSettings, load
-from edgemem.errors import ChatError, UsageError
+from edgemem.errors import ChatError, PluginFailure, UsageError
 from edgemem.extend.scripted import ReplayChat, ScriptedChat
 from edgemem.infer.chat import ChatMessage, Completion, Prompt, TokenLogprob
 from edgemem.llm.calls import Call
@@ -279,6 +279,32 @@ def test_the_time_of_a_question_is_used_up_by_what_was_waited():
         models.complete(prompt())
         with pytest.raises(ChatError, match="seconds_per_question = 10 is used up"):
             models.complete(prompt())
+
+
+def test_a_call_is_waited_for_no_longer_than_its_question_has_left():
+    parrot = Parrot(ms=6000.0)
+    models = Models(parrot, ModelSettings(seconds_per_question=10))
+    with models.answering(session()):
+        models.complete(msgspec.structs.replace(prompt(), silence_s=240.0))
+        models.complete(msgspec.structs.replace(prompt(), silence_s=240.0))
+    assert [asked.silence_s for asked in parrot.prompts] == [10.0, 4.0]
+    with models.answering(session()):
+        models.complete(msgspec.structs.replace(prompt(), silence_s=3.0))
+    assert parrot.prompts[-1].silence_s == 3.0
+
+
+def test_a_chat_that_fails_in_an_unforeseen_way_does_not_answer():
+    """Its plugin's guard says so; the rules answer then."""
+
+    def broken(_prompt):
+        raise PluginFailure("chat of plugin p failed: ImportError: no socks")
+
+    chat, one = Parrot(), session()
+    chat.complete = broken
+    models = Models(chat)
+    with models.answering(one), pytest.raises(ChatError, match="chat of plugin p failed: ImportError"):
+        models.complete(prompt())
+    assert [call.error for call in one.calls] == ["chat of plugin p failed: ImportError: no socks"]
 
 
 def test_a_picture_counts_as_1000_tokens_before_it_is_sent():

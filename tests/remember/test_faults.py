@@ -6,14 +6,17 @@ import errno
 import importlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from edgemem.remember.check import check_memory
 from edgemem.remember.disk import keys
+from edgemem.remember.disk.error_translation import explain
 from edgemem.remember.disk.keys import Key
 from edgemem.remember.store import Store
 from edgemem.secret import reveal
@@ -139,3 +142,19 @@ def test_commands_on_a_disk_that_fails_leave_the_old_or_the_new(shim, tmp_path, 
         assert not any("Traceback" in line for line in said), (at, fault, said)
         assert code == 0 or sum(line.startswith("edgemem: ") for line in said) == 1, (at, fault, said)
         command.verify(work, finished=code == 0)
+
+
+def test_an_error_of_the_disk_without_a_free_byte_is_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite says "disk I/O error" where it cannot make its shared memory."""
+    error = sqlite3.OperationalError("disk I/O error")
+    assert "the disk reports an I/O error" in str(explain(tmp_path, error))
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=0))
+    assert "the disk is full" in str(explain(tmp_path, error))
+    assert "the disk is full" not in str(explain(tmp_path, sqlite3.OperationalError("database is locked")))
+    assert "I/O error" in str(explain(tmp_path, OSError(5, "Input/output error")))
+
+    def gone(_: object) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(os, "statvfs", gone)
+    assert "the disk reports an I/O error" in str(explain(tmp_path, error))

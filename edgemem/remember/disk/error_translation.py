@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,8 +39,17 @@ def explain(directory: Path, error: Exception) -> MemoryDirError:
         said = _ERRNO.get(error.errno or 0, error.strerror or str(error))
     else:
         text = str(error)
+        if "disk i/o error" in text.lower() and _full(directory):
+            text = "disk is full"  # SQLite says so only of some of its files
         said = next((line for sign, line in _SQLITE if sign in text.lower()), text)
     return MemoryDirError(f"memory {directory}: {said}")
+
+
+def _full(directory: Path) -> bool:
+    try:
+        return os.statvfs(directory).f_bavail == 0
+    except OSError:
+        return False
 
 
 @contextmanager

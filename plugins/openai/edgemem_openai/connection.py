@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from edgemem.errors import ChatError
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LONGEST_PAUSE_S = 8.0
+ERROR_BYTES = 1 << 20
+"""What is read of an error: more is no message."""
+BODY_BYTES = 64 << 20
+"""Largest body of anything else; each kind of reply has a smaller limit of its own."""
 OWN_MARK = "x-stainless-raw-response"
 """The only header of the client that the client itself needs."""
 
@@ -46,11 +50,13 @@ class Connections:
         self._lock = threading.Lock()
         self._clients: dict[tuple[str, Secret], openai.OpenAI] = {}
         self._resting: dict[str, tuple[float, str]] = {}
+        self._own = threading.local()
 
     def client(self, server: Server, deadline: float, silence_s: float) -> openai.OpenAI:
         """The client of a server. It waits at most until `deadline` (time.monotonic), and `silence_s` for every piece."""
         import openai
 
+        self._own.deadline = deadline  # of the request that this thread makes next
         left = max(0.05, deadline - time.monotonic())
         connect, silence = min(self._settings.connect_s, left), min(silence_s, left)
         return self._client(server).with_options(timeout=openai.Timeout(connect=connect, read=silence, write=silence, pool=connect))
@@ -113,6 +119,28 @@ class Connections:
     def _rest(self, server: Server, why: str) -> None:
         self._resting[server.base_url] = (time.monotonic() + self._settings.rest_s, why)
 
+    def _bounded(self, response: Any) -> None:
+        """A body that trickles, or that does not end, is not read for longer than its request may take, whatever reads it."""
+        import httpx2
+
+        deadline, most, inner = self._own.deadline, ERROR_BYTES if response.is_error else BODY_BYTES, response.stream
+
+        class Limited(httpx2.SyncByteStream):
+            def __iter__(self) -> Iterator[bytes]:
+                size = 0
+                for chunk in inner:
+                    yield chunk
+                    size += len(chunk)
+                    if size > most:
+                        return
+                    if time.monotonic() > deadline:
+                        raise httpx2.ReadTimeout("the reply does not end in time", request=response.request)
+
+            def close(self) -> None:
+                inner.close()
+
+        response.stream = Limited()
+
     def _client(self, server: Server) -> openai.OpenAI:
         import openai
 
@@ -121,9 +149,8 @@ class Connections:
             if key not in self._clients:
                 # A redirect or a proxy must not send data to an address that is not in the settings; data about this machine is not sent
                 # either.
-                http = openai.DefaultHttpxClient(
-                    follow_redirects=False, trust_env=not server.local, event_hooks={"request": [_without_telemetry]}
-                )
+                hooks: dict[str, list[Callable[..., Any]]] = {"request": [_without_telemetry], "response": [self._bounded]}
+                http = openai.DefaultHttpxClient(follow_redirects=False, trust_env=not server.local, event_hooks=hooks)
                 self._clients[key] = openai.OpenAI(
                     api_key=reveal(server.api_key) or "none", base_url=server.base_url, max_retries=0, http_client=http
                 )

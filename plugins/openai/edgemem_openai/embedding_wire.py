@@ -15,7 +15,7 @@ import numpy as np
 from edgemem.llm.models import IMAGE_TOKENS
 from edgemem_openai.embedding_settings import Form
 from edgemem_openai.images import data_uri
-from edgemem_openai.reply import CHARS_PER_TOKEN_LOW
+from edgemem_openai.reply import CHARS_PER_TOKEN_LOW, MOST_TOKENS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -143,5 +143,5 @@ def read_reply(body: bytes, count: int, dim: int) -> tuple[Matrix, int | None]:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not lengths.all():
         raise ValueError("sent an embedding that has no direction (zeros, or numbers that are too large)")
-    usage = reply.usage
-    return (vectors / lengths).astype(np.float32), None if usage is None else usage.prompt_tokens or usage.total_tokens
+    used = None if reply.usage is None else reply.usage.prompt_tokens or reply.usage.total_tokens
+    return (vectors / lengths).astype(np.float32), used if used is not None and 0 <= used <= MOST_TOKENS else None

@@ -12,6 +12,8 @@ from edgemem.infer.chat import Prompt, TokenLogprob
 
 CHARS_PER_TOKEN = 12
 """With more characters per allowed token, the server does not respect the token limit (English has about 4)."""
+MOST_TOKENS = 1 << 32
+"""No call takes more: a larger or a negative number would spoil what the ledger and the memory count."""
 CHARS_PER_TOKEN_LOW = 3
 """For upper estimates if a server reports no usage."""
 
@@ -94,8 +96,9 @@ class Reply:
 
     def tokens(self, prompt_tokens: int) -> tuple[int, int]:
         """(in, out) as reported, else an upper estimate; (0, 0) if the server did no work."""
-        if self._usage is not None:
-            return self._usage.prompt_tokens, self._usage.completion_tokens
+        usage = self._usage
+        if usage is not None and 0 <= usage.prompt_tokens <= MOST_TOKENS and 0 <= usage.completion_tokens <= MOST_TOKENS:
+            return usage.prompt_tokens, usage.completion_tokens
         said = len(self.text) + len(self.refusal) + self._thought_chars
         worked = self.any or self.charged
         return (prompt_tokens, max(self._pieces + self._thoughts, said // CHARS_PER_TOKEN_LOW)) if worked else (0, 0)

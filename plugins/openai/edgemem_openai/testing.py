@@ -52,7 +52,7 @@ class ScriptedReply:
     wait_s: float = 0.0
     """Wait before the first byte."""
     pause_s: float = 0.0
-    """Wait before every piece of a streamed text; a piece is a word with the space after it."""
+    """Wait before every piece: of a streamed text a word with the space after it, else 16 bytes of the body."""
     cut_after: int | None = None
     """The connection is closed after this number of pieces (if the reply is not streamed: half-way)."""
 
@@ -237,7 +237,13 @@ class _Handler(LocalHandler):
     def _send(self, reply: ScriptedReply) -> None:
         body = reply.body or b""
         self._head(reply, "application/json", {"Content-Length": str(len(body))})
-        if reply.cut_after is None:
+        if reply.cut_after is None and reply.pause_s:
+            for begin in range(0, len(body), 16):
+                if self.scripted.stopping.wait(reply.pause_s):
+                    return
+                self.wfile.write(body[begin : begin + 16])
+                self.wfile.flush()
+        elif reply.cut_after is None:
             self.wfile.write(body)
         else:
             self.wfile.write(body[: len(body) // 2])

@@ -7,8 +7,12 @@ import math
 import socket
 import threading
 import time
+from contextlib import suppress
+from types import SimpleNamespace
 
+import httpx2
 import pytest
+from edgemem_openai.connection import BODY_BYTES, ERROR_BYTES
 from edgemem_openai.settings import OpenAISettings, server_for, with_environment
 from edgemem_openai.testing import ScriptedReply, ScriptedServer, _completion, _Requested
 
@@ -27,6 +31,7 @@ ANSWER = '{"action": "answer"}'
 
 NO_ROOM = b'{"error": {"message": "Input is 9000 tokens.", "code": "context_length_exceeded"}}'
 
+LAST = b'data: {"choices": [{"index": 0, "delta": {"content": "two"}, "finish_reason": "stop"}]}\n\n'
 FIRST = b'data: {"choices": [{"index": 0, "delta": {"content": "one "}}]}\n\n'
 
 
@@ -213,6 +218,46 @@ def test_a_plain_reply_to_a_request_for_a_stream_is_taken(make_chat, asking):
 def test_a_slow_stream_ends_at_the_deadline(make_chat, asking):
     with ScriptedServer([ScriptedReply("word " * 40, pause_s=0.05)]) as server:
         fails(make_chat(server, call_s=0.4), asking(), "openai.call_s = 0.4")
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(400, b" " * 16_000), (200, b" " * 16_000), (200, FIRST + LAST + b": still here\n\n" * 1000)],
+    ids=["an error", "a reply", "comments behind the end of a stream"],
+)
+def test_what_trickles_ends_at_the_deadline(make_chat, asking, status, body):
+    """Each piece comes in time, and the whole never."""
+    reply = ScriptedReply(status=status, body=body, pause_s=0.02, content_type="text/event-stream" if FIRST in body else "")
+    with ScriptedServer([reply] * 3) as server:
+        start = time.monotonic()
+        with suppress(ChatError):  # what was whole before is taken
+            assert make_chat(server, call_s=0.5, retries=0).complete(asking()).text == "one two"
+        assert time.monotonic() - start < 8, "the body takes 20 s"
+
+
+def test_an_error_is_not_read_without_end_and_no_body_longer_than_its_request(make_chat):
+    with ScriptedServer([]) as server:
+        connections = make_chat(server)._connections
+        connections._own.deadline = time.monotonic() + 60
+        for error, most in ((True, ERROR_BYTES), (False, BODY_BYTES)):
+            read = SimpleNamespace(stream=SimpleNamespace(__iter__=None), is_error=error, request=None)
+            read.stream = [b"x" * (1 << 18)] * 1000
+            connections._bounded(read)
+            assert most < sum(map(len, read.stream)) <= most + (1 << 18)
+        late = SimpleNamespace(stream=[b"x", b"y"], is_error=False, request=None)
+        connections._own.deadline = time.monotonic() - 1
+        connections._bounded(late)
+        with pytest.raises(httpx2.ReadTimeout):
+            list(late.stream)
+
+
+@pytest.mark.parametrize("usage", [(-500_000, -500_000), (100, -1), (-1, 20), (10**30, 20), (100, 1 << 33)])
+def test_a_usage_that_cannot_be_is_estimated_instead(make_chat, asking, usage):
+    """It would lower what the day has used, and cannot be stored."""
+    with ScriptedServer([ScriptedReply("in the kitchen", usage=usage)]) as server:
+        completion = make_chat(server).complete(asking())
+    assert 0 < completion.tokens_in < 10_000
+    assert 0 < completion.tokens_out < 100
 
 
 def test_a_silent_server_ends_at_the_stall(make_chat, asking):
