@@ -154,7 +154,7 @@ def shown(p: Parsed, lead: Lead) -> float:
     """Probability that the pictures answer it. What was read or written stands for a thing as surely as its words agree."""
     name_only = lead.basis == "text" and p.kind == "what" and not (p.things or p.quote or p.form)
     said = p.hint == "said" and (p.kind == "yes_no" or p.verb in SAYING)
-    unsaid = said and lead.basis == "text"  # that a gate was read is not what was said of it
+    unsaid = said and lead.basis == "text" and lead.episodes[0].evidence[0].channel != "speech"  # "the gate" was read, not said
     if name_only or unsaid or not _names_seen(lead):  # that a name was read is no answer to "what is Dr Patel a specialist in"
         return 0.0
     read = lead.basis == "text" and forms.fits(p.form, lead.episodes[0].evidence[0].text, asked_already(p))

@@ -285,7 +285,7 @@ def test_of_a_word_that_no_dictionary_has_only_the_word_itself_tells() -> None:
 # ------------------------------------------------------------------------------------------------------------------ what is left out
 
 
-def left_out(result: Any, *without: str, kind: str = "which", option: int | None = None) -> tuple[Any, Reply]:
+def left_out(result: Any, *without: str, kind: str = "which", hint: str = "said", option: int | None = None) -> tuple[Any, Reply]:
     """What a plan is sent of a result, and what is told in the end."""
     sent: list[Any] = []
 
@@ -293,7 +293,7 @@ def left_out(result: Any, *without: str, kind: str = "which", option: int | None
         sent.append((yield Gather(question="?")))
         return Reply(text="That.", option=option)
 
-    return sent, run(leave_out(session(kind=kind, without=without), plan()), lambda _: result)[0]
+    return sent, run(leave_out(session(kind=kind, hint=hint, without=without), plan()), lambda _: result)[0]
 
 
 def test_of_a_thing_the_other_appearances_are_left_and_are_less_sure() -> None:
@@ -304,7 +304,7 @@ def test_of_a_thing_the_other_appearances_are_left_and_are_less_sure() -> None:
     (left,) = sent.leads
     assert [[one.text for one in track.evidence] for track in left.episodes] == [["otter"]]
     assert (left.episodes[0].score, round(left.confidence, 6)) == (0.2, 0.15), ".6 x .2 / .8"
-    assert told.text == "Apart from dogs: That."
+    assert told.text == "Apart from the dogs: That."
     (sent,), told = left_out(Pool(leads=(lead(both, phrase="animal"), Lead(phrase="cup", confidence=0.3))), "zebra", "dogs and otters")
     assert (len(sent.leads[0].episodes[0].evidence), sent.leads[1].confidence) == (2, 0.0)
     assert told.text == "That. I know of no zebra and no dogs and otters to leave out."
@@ -314,6 +314,8 @@ def test_of_words_and_scenes_what_names_it_is_left_out() -> None:
     words = (heard("Robert comes on Friday."), heard("Anna comes."), read("BUS 71 to Paris", 2), read("BUSY", 3))
     assert [one.text for one in left_out(Pool(candidates=words), "robert", "bus sign")[0][0].candidates] == ["Anna comes.", "BUSY"]
     assert left_out(Pool(candidates=words), "robert", kind="who")[0][0].candidates == words, "who else is asked of all of them"
+    (sent,), told = left_out(Pool(candidates=words), "robert", hint="none")
+    assert (sent.candidates, told.text) == (words, "Apart from the robert: That."), "words may tell more than what they name"
     sights = tuple(SeenName(kind="label", name=name, score=0.9) for name in ("Pekinese", "sofa"))
     signs = tuple(OcrReading(lines=(text,), evidence=evidence(1, text=text)) for text in ("DOG FOOD", "EXIT"))
     (sent,), _ = left_out(Scene(sights=sights, readings=signs), "dog")
@@ -323,6 +325,22 @@ def test_of_words_and_scenes_what_names_it_is_left_out() -> None:
     (sent,), _ = left_out(Related(rows=rows), "anna")
     assert sent.rows == rows[3:]
     assert left_out(Refused(why="no"), "dog")[0] == [Refused(why="no")]
+
+
+def test_what_is_left_out_is_called_as_in_the_question() -> None:
+    for asked, said in (
+        ("What did they say besides Robert?", "Robert"), ("What is there apart from all robert?", "all robert"),
+        ("And besides my Robert?", "the robert"), ("What else?", "the robert"), ("Apart from Roberta?", "the robert"),
+    ):  # fmt: skip
+        s = session(kind="which", without=("robert",))
+        s.question = msgspec.structs.replace(s.question, text=asked)
+
+        def plan() -> Any:
+            yield Gather(question="?")
+            return Reply(text="That.")
+
+        told = run(leave_out(s, plan()), lambda _: Pool(candidates=(heard("Robert comes."),)))[0]
+        assert told.text == f"Apart from {said}: That."
 
 
 def test_an_option_is_told_as_it_stands() -> None:

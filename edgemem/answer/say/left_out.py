@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -23,7 +24,7 @@ def leave_out(s: Session, plan: Plan) -> Plan:
     """The same plan; what the question leaves out is in nothing that it is sent, and its reply says so."""
     if not s.parsed.without:
         return (yield from plan)
-    left = _LeftOut(s.parsed.without, of_whom=s.parsed.kind == "who")
+    left = _LeftOut(s.parsed.without, s.question.text, whole=s.parsed.kind == "who" or s.parsed.hint not in {"said", "read"})
     try:
         action = next(plan)
         while True:
@@ -37,16 +38,23 @@ def leave_out(s: Session, plan: Plan) -> Plan:
 class _LeftOut:
     """Takes out of results what is called by one of these phrases."""
 
-    def __init__(self, phrases: Sequence[str], *, of_whom: bool) -> None:
-        self._phrases, self._of_whom = phrases, of_whom
+    def __init__(self, phrases: Sequence[str], asked: str, *, whole: bool) -> None:
+        """`whole`: words that name it may tell more, as "Robert and Anna come" does; they are no part of the answer themselves."""
+        self._phrases, self._asked, self._whole = phrases, asked, whole
         self._met: set[str] = set()
 
     def reply_text(self, text: str) -> str:
         """The answer, and what was left out; of what was met nowhere, nothing can be left out."""
-        met = [the(one) if singular(one) == one else one for one in self._phrases if one in self._met]
+        met = [self._as_asked(one) for one in self._phrases if one in self._met]
         unmet = [f"no {one}" for one in self._phrases if one not in self._met]
         text = f"Apart from {listed(met)}: {text}" if met else text
         return f"{text} I know of {' and '.join(unmet)} to leave out." if unmet else text
+
+    def _as_asked(self, phrase: str) -> str:
+        """As it stands in the question: "Robert", "the dogs"; "the" is whose it is as well."""
+        asked = re.search(rf"\b(?:(?:the|an?|all|any|those|these) )?{re.escape(phrase)}\b", self._asked, re.IGNORECASE)
+        mine = asked is not None and re.search(r"\b(?:my|our) $", self._asked[: asked.start()]) is not None
+        return the(phrase) if asked is None or mine else asked[0]
 
     def of(self, result: Result) -> Result:
         """What is left of a result."""
@@ -58,7 +66,7 @@ class _LeftOut:
             return msgspec.structs.replace(result, rows=rows)
         if isinstance(result, Pool):
             apart = [one for one in result.candidates if not self._is_named(one.text)]
-            candidates = result.candidates if self._of_whom else tuple(apart)  # "Robert and Anna come": `may_tell` asks for another name
+            candidates = result.candidates if self._whole else tuple(apart)
             return msgspec.structs.replace(result, candidates=candidates, leads=tuple(map(self._of_lead, result.leads)))
         return result
 

@@ -139,10 +139,10 @@ def _ordered(s: Session, names: Sequence[str], pool: Pool) -> Plan:
     if len({*names} - {""}) < 2 and (s.parsed.near is None or all(names)):
         return base.abstain("I do not know which two this means.", unverified=tuple(filter(None, names)))
     leads = list((yield from base.gather(names, base.window_of(s))).leads)
-    spoken = pattern("SPOKEN_OF").search(s.parsed.clause) is not None
+    spoken, heard = pattern("SPOKEN_OF").search(s.parsed.clause) is not None, s.parsed.hint == "said" and s.parsed.verb in SAYING
     for i, lead in enumerate(leads):
-        if not is_shown(s.parsed, lead) or (spoken and lead.phrase in s.parsed.anchors):
-            leads[i] = yield from referred(lead.phrase, base.window_of(s), spoken=True)
+        if heard or not is_shown(s.parsed, lead) or (spoken and lead.phrase in s.parsed.anchors):
+            leads[i] = yield from referred(lead.phrase, base.window_of(s), spoken=True, heard=heard)
     if s.parsed.near is not None and s.parsed.anchors:  # "was that before the film"
         leads[0], _ = yield from _appearance(s, names[0], s.parsed.near)
     return in_order(s, leads, names, pool)[0]
@@ -284,16 +284,16 @@ def said_then(s: Session) -> Steps[Candidate | None]:
     return told[-1][1] if told else None
 
 
-def referred(phrase: str, window: Window, *, spoken: bool) -> Steps[Lead]:
+def referred(phrase: str, window: Window, *, spoken: bool, heard: bool = False) -> Steps[Lead]:
     """What a relation refers to: what was said or read with all of these words where it is spoken of ("the meeting being mentioned") or no
-    label has a word for it, else the thing in pictures.
+    label has a word for it, else the thing in pictures. `heard`: what was only read is no answer.
     """
     lead = yield from base.look_for(phrase, window)
     if not spoken and (is_there(lead) or lead.recognised):
         return lead
     own = [word for word in content_words(phrase) if word not in ATTRIBUTES | CARRIERS] or content_words(phrase)  # "coffee price"
     found = (yield from base.gather((), window, phrase, own)).candidates
-    told = next((one for one in found if one.held > base.ALL_HELD), None)
+    told = next((one for one in found if one.held > base.ALL_HELD and not (heard and one.channel == "text")), None)
     return (
         lead
         if told is None

@@ -55,6 +55,8 @@ def relation(s: Session) -> Maybe:
         unsure = asked.wanted in {"did", "who", "what"} and asked.verb and note  # that it was used is not who fixed it
         return _summary(s, asked, rows, note) if rows and not unsure else None
     rows = yield from _heard(window_of(s), asked.about, asked.source)
+    if asked.wanted == "who" and asked.ordinal and not asked.about:  # "who spoke first"
+        rows = rows[:1] if asked.ordinal > 0 else rows[-1:]
     names = set(words(s.parsed.person)) & set(words(asked.about))  # "the meeting with Sarah" is not the one with Robert
     rows = [row for row in rows if all(best_word(name, line_of(row.quote)) for name in names)]
     return _summary(s, asked, rows) if rows else (yield from _not_said(s, asked))
@@ -90,7 +92,7 @@ def _actions(asked: Asked, window: Window) -> Steps[tuple[list[Row], str]]:
 
 def _summary(s: Session, asked: Asked, rows: Sequence[Row], note: str = "") -> Reply:
     """What is wanted of the rows: the names, how often, when, or the words themselves."""
-    if asked.wanted in {"who", "what"}:
+    if asked.wanted in {"who", "how_many", "what"}:
         return _named(s, asked, rows, note)
     occasions = _occasions(rows) if rows[0].type else [[row] for row in rows]
     if asked.wanted == "how_often":
@@ -120,8 +122,11 @@ def _named(s: Session, asked: Asked, rows: Sequence[Row], note: str) -> Reply:
         last = time_text(groups[name][-1].t0_us, s.question.tz)
         return f"{_name(name)} ({f'{times(counts[name])}, last ' if counts[name] > 1 else ''}at {last})"
 
-    said = "" if asked.types else f": {quote(groups[names[0]][0].quote, 200)}"
-    return _reply(s, f"{listed(map(how_often, names[:6]))}{said}{_then(s)}.", rows, [groups[name][-1] for name in names], note, names)
+    said = f": {quote(groups[names[0]][0].quote, 200)}" if asked.about or asked.ordinal else ""
+    number = f"{'at least ' * ('' in groups)}{len(names)}: " if asked.wanted == "how_many" else ""
+    return _reply(
+        s, f"{number}{listed(map(how_often, names[:6]))}{said}{_then(s)}.", rows, [groups[name][-1] for name in names], note, names
+    )
 
 
 def _reply(s: Session, text: str, rows: Sequence[Row], proof: Iterable[Row], note: str, names: Sequence[str] = ()) -> Reply:

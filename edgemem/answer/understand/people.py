@@ -18,7 +18,7 @@ ME = "me"
 """Name of the person node of the wearer. A voice becomes it by name: `edgemem name speaker:3 me`."""
 TALKS_TO, INTERACTS_WITH, MENTIONS, USES = "TALKS_TO", "INTERACTS_WITH", "MENTIONS", "USES"
 
-Wanted = Literal["who", "what", "when", "how_often", "did", "with", "said"]
+Wanted = Literal["who", "how_many", "what", "when", "how_often", "did", "with", "said"]
 
 
 class Asked(Record, frozen=True):
