@@ -153,7 +153,7 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     if not fits(form, one.text, asked_already(p) if form in _FIGURES or p.kind == "how_many" else ()):
         return False
     of_whom = p.person and not p.things and p.verb in {"", "be"}  # "who is Robert" asks for more than a name
-    named = p.predicate in _NAMED or (p.kind == "who" and p.verb not in SAYING and not of_whom)
+    named = (p.predicate in _NAMED and p.kind != "yes_no") or (p.kind == "who" and p.verb not in SAYING and not of_whom)
     if named and one.channel == "speech" and not names(one.text, words(" ".join((p.text, *p.without))), persons=p.kind == "who"):
         return False
     unsaid = p.kind == "yes_no" and p.hint == "said"  # nor that it was said
