@@ -156,7 +156,7 @@ class _Exporting:
                         self._add_seen(row)
                         if self._progress is not None:
                             self._progress(number, moments)
-                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                    file.write(json.dumps(_plain(row), ensure_ascii=False) + "\n")
         spaces = [
             {"name": name, "dim": dim, "metric": metric, "calibration": json.loads(calibration), "holds": holds}
             for name, dim, metric, calibration, holds in self._connection.execute(
@@ -213,3 +213,12 @@ class _Exporting:
         if term_id not in self._terms:
             self._terms[term_id] = self._connection.execute("SELECT kind, name FROM term WHERE id = ?", (term_id,)).fetchone()
         return self._terms[term_id]
+
+
+def _plain(item: Any) -> Any:
+    """The same without NUL, which a memory can hold and an import refuses."""
+    if isinstance(item, dict):
+        return {key: _plain(value) for key, value in item.items()}
+    if isinstance(item, list):
+        return [_plain(value) for value in item]
+    return item.replace("\0", "\ufffd") if isinstance(item, str) else item

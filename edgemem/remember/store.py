@@ -289,19 +289,18 @@ class Store(Maintenance, RetentionReading):
         """
         if self._redate_due:
             return  # their epoch shows that the files do not match; they are rewritten at the end
-        try:
-            if tx.redated:
-                for space in self._spaces.values():
-                    space.rebuild()
-                return
-            for name, (owner_ids, epoch) in tx.erased.items():
-                if name in self._spaces:
-                    self._spaces[name].erase(owner_ids, epoch)
-            for name, rows in tx.appended.items():
-                if name in self._spaces and rows.owner_ids:
-                    self._spaces[name].append(rows.owner_ids, rows.times_us, rows.stream_ids, rows.matrix())
-        except OSError as error:
-            _log.warning("memory %s: vectors could not be written beside the database (%s); searches are slower", self.directory, error)
+        for name, space in self._spaces.items():
+            try:
+                if tx.redated or (space.lost and (name in tx.erased or name in tx.appended)):
+                    space.rebuild()  # reads everything of this commit
+                    continue
+                rows = tx.appended.get(name)
+                if name in tx.erased:
+                    space.erase(*tx.erased[name], more=rows is not None and bool(rows.owner_ids))
+                if rows is not None and rows.owner_ids:
+                    space.append(rows.owner_ids, rows.times_us, rows.stream_ids, rows.matrix())
+            except OSError as error:
+                _log.warning("memory %s: vectors could not be written beside the database (%s); searches are slower", self.directory, error)
 
 
 def _make(directory: Path) -> None:

@@ -345,3 +345,12 @@ def test_compacting_gives_back_what_was_dropped_and_loses_nothing(memory):
         left_over = tx.connection.execute("SELECT name FROM term WHERE kind = 'text' ORDER BY name").fetchall()
     assert ("GATE 1",) not in left_over
     assert ("GATE 2",) in left_over
+
+
+def test_what_holds_a_nul_can_be_exported_and_imported(tmp_path, making):
+    with Store.open(tmp_path / "first") as store, store.transaction() as tx:
+        tx.add_document(making.document("a cup\0 on the table", t0_us=0, t1_us=9, known_us=9))
+    export(tmp_path / "first", tmp_path / "plain")
+    import_into(tmp_path / "second", tmp_path / "plain")
+    with View.open(tmp_path / "second") as view:
+        assert [one.text for one in view.documents()] == ["a cup\ufffd on the table"]

@@ -387,6 +387,40 @@ def test_speech_and_what_people_did_keep_to_the_cap(making):
         assert check_memory(directory) == []
 
 
+def test_the_words_of_deleted_documents_do_not_fill_the_cap(making):
+    """The full text keeps them, and a mark for each, until it is merged: a memory that only reads text lost all of it in the end."""
+    rng = np.random.default_rng(1)
+    vocabulary = np.array(["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), rng.integers(2, 10))) for _ in range(20_000)])
+    with memory(making, SMALL_CAP) as store:
+        for number in range(0, 4500, 5):
+            with store.transaction() as tx:
+                for at_us in ((number + i) * US for i in range(5)):
+                    span = {"t0_us": at_us, "t1_us": at_us, "known_us": at_us, "kind": "text", "origin": "ocr"}
+                    tx.add_document(making.document(" ".join(rng.choice(vocabulary, 42)), **span))
+            assert number < 2500 or number % 500 or used(store.directory) <= SMALL_CAP
+        with store.view() as view:
+            kept = view.documents(kinds=["text"], limit=9999)
+        assert len(kept) > 2000
+        assert kept[-1].t0_us == 4499 * US
+        assert kept[0].t0_us > 0
+        directory = store.directory
+        assert check_memory(directory) == []
+
+
+def test_a_memory_of_which_nothing_may_be_evicted_says_so_where_a_stream_begins_without_a_picture(making):
+    with memory(making, SMALL_CAP) as store:
+        with store.transaction() as tx:
+            tx.stub_moment(tx.add_moment(making.moment(US)))
+
+        def fill_up():
+            for number in range(60):
+                with store.transaction() as tx:
+                    tx.set_state(f"see/cam{number}", bytes(200 << 10))
+
+        with pytest.raises(BudgetError, match="nothing is left that may be evicted"):
+            fill_up()
+
+
 def dense(making, second):
     """Every fourth moment takes more than half of the smallest transaction to drop."""
     large = second % 4 == 3

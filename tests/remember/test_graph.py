@@ -10,6 +10,7 @@ from edgemem.errors import MemoryDirError, UsageError
 from edgemem.records import US, Quote
 from edgemem.remember.disk import keys
 from edgemem.remember.entries import NewDocument, NewEntity, NewRelation
+from edgemem.remember.rows.graph import GraphReading
 from edgemem.remember.store import Store
 
 TIMES = st.integers(0, 20)
@@ -303,3 +304,26 @@ def test_written_sql_runs_over_an_encrypted_memory_as_over_a_plain_one(directory
                 with pytest.raises(UsageError):
                     view.select(wrong)
             assert len(view.relations()) == 1
+
+
+def test_what_is_deleted_while_it_is_read_is_left_out(tmp_path, monkeypatch):
+    """Rows and the names that belong to them are two statements, and a commit may lie between them."""
+    with Store.open(tmp_path / "memory") as store:
+        with store.transaction() as tx:
+            guest, host = (tx.add_entity(NewEntity(kind="person", name=name, known_us=0)) for name in ("guest", "host"))
+            span = {"stream": "hall", "t0_us": 0, "t1_us": 0, "known_us": 0}
+            relations = [tx.add_relation(NewRelation(type=kind, source_id=guest, target_id=host, **span)) for kind in ("VISITS", "CALLS")]
+        read = GraphReading._entities
+
+        def late(self, ids):
+            with store.transaction() as tx:
+                for relation in relations:
+                    tx.drop_relation(relation)
+                tx.drop_entity(guest)
+            return read(self, ids)
+
+        with store.view() as view:
+            assert len(view.relations()) == 2
+            monkeypatch.setattr(GraphReading, "_entities", late)
+            assert view.relations() == []
+            assert view._stream_name(999) == ""

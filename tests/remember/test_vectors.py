@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,8 +14,11 @@ from hypothesis import strategies as st
 
 from edgemem.infer.roles import Space
 from edgemem.records import US
+from edgemem.remember.check import check_memory
+from edgemem.remember.entries import NewEntity
 from edgemem.remember.store import NewMoment, Store
 from edgemem.remember.vectors import kernels, sidecar
+from edgemem.remember.vectors.search import SpaceWriter
 from edgemem.remember.view import View
 
 
@@ -246,3 +250,60 @@ def test_without_a_writable_sidecar_writing_goes_on(store, making, directory, ca
 
 def _disk_full(*_: object) -> None:
     raise OSError(errno.ENOSPC, "no space left")
+
+
+FACES = Space(name="faces", dim=16)
+
+
+def faces(store, making, count):
+    """So many faces with their vectors."""
+    store.ensure_space(FACES, "entity")
+    with store.transaction() as tx:
+        for number in range(count):
+            tx.set_entity_vector(tx.add_entity(NewEntity(kind="face", name=f"face {number}", known_us=0)), FACES.name, making.unit(number))
+
+
+def test_a_search_misses_nothing_between_two_writes_of_one_commit(tmp_path, making, monkeypatch):
+    """A vector that replaces another is written in two steps: the old row is erased, the new one appended."""
+    with Store.open(tmp_path / "memory") as store:
+        faces(store, making, 3)
+        append, seen = SpaceWriter.append, []
+
+        def watched(self, *rows):
+            with View.open(tmp_path / "memory") as view:
+                seen.append(sorted(hit.entity.id for hit in view.nearest_entities(FACES.name, making.unit(9), 10)))
+            append(self, *rows)
+
+        monkeypatch.setattr(SpaceWriter, "append", watched)
+        with store.transaction() as tx:
+            tx.set_entity_vector(1, FACES.name, making.unit(9))
+        assert seen == [[1, 2, 3]]
+        with View.open(tmp_path / "memory") as view:
+            assert [hit.entity.id for hit in view.nearest_entities(FACES.name, making.unit(9), 1)] == [1]
+
+
+def test_a_write_that_fails_in_one_space_is_made_good_by_the_next(tmp_path, making, monkeypatch):
+    with Store.open(tmp_path / "memory") as store:
+        store.ensure_space(making.space)
+        faces(store, making, 1)
+        first, _ = fill(store, making, [US, 2 * US])
+        write = os.pwrite
+
+        def full(*_):
+            raise OSError(errno.ENOSPC, "full")
+
+        monkeypatch.setattr(os, "pwrite", full)
+        with store.transaction() as tx:
+            tx.set_entity_vector(tx.add_entity(NewEntity(kind="face", name="new", known_us=0)), FACES.name, making.unit(5))
+            third = tx.add_moment(making.moment(3 * US))
+        monkeypatch.setattr(os, "pwrite", write)
+        with store.transaction() as tx:
+            tx.set_entity_vector(tx.add_entity(NewEntity(kind="face", name="newer", known_us=0)), FACES.name, making.unit(6))
+            tx.drop_moment(first)
+            fourth = tx.add_moment(making.moment(4 * US))
+        with store.view() as view:
+            assert sorted(found(view, making, making.unit(3 * US))) == [2, third, fourth]
+            assert found(view, making, making.unit(3 * US), 1) == [third]
+            assert sorted(hit.entity.id for hit in view.nearest_entities(FACES.name, making.unit(5), 9)) == [1, 2, 3]
+        directory = store.directory
+    assert check_memory(directory) == []

@@ -32,6 +32,7 @@ from edgemem.remember.budget.shrink import shrink
 from edgemem.remember.budget.value import values_of
 from edgemem.remember.disk.page_budget import BudgetShares
 from edgemem.remember.entries import Retainable
+from edgemem.remember.rows import text
 from edgemem.remember.rows.ledger import PINNED
 from edgemem.remember.rows.transaction import Transaction
 
@@ -50,6 +51,9 @@ _TIERS: tuple[Tier, ...] = ("recent", "mid", "long", "stub")
 _SAME = "m.blob_id = (SELECT blob_id FROM moment WHERE id = {})"
 """Moments that have the same picture as this one."""
 
+_UNMERGED_SHARE = 8
+"""The full text is merged each time that one in so many documents was deleted: it keeps the words of deleted ones, and a mark for each,
+until then."""
 _LATEST_SESSIONS = 8
 """Sessions that are kept longest. Without this a full memory could never explain an answer, because it evicts something before each
 write."""
@@ -71,6 +75,8 @@ class EvictionProgress(msgspec.Struct):
     cap_bytes: int = 0
     at: dict[str, int] = {}
     gap_s: int = _FIRST_GAP_S
+    unmerged: int = 1 << 31
+    """Documents that were deleted since the full-text indexes were merged; at first it is not known."""
 
 
 class EvictionStore(Protocol):
@@ -120,7 +126,7 @@ class Eviction:
             "summarise": self._summarise, "drop": self._drop, "smallest": self._shrink_all,
             "stub": self._stub, "gone": self._drop_protected,
         }  # fmt: skip
-        if any(self._advance(name, newest, act) for name, act in stages.items()) or self._forget_documents():
+        if any(self._advance(name, newest, act) for name, act in stages.items()) or self._merge_words() or self._forget_documents():
             return True
         return hard and (self._forget_terms() or self._shrink_ends())
 
@@ -134,7 +140,7 @@ class Eviction:
 
     def restart(self) -> None:
         """Let every stage begin at the oldest moment again, for a hard round."""
-        self._progress = EvictionProgress(cap_bytes=self._division.cap_bytes, gap_s=self._progress.gap_s)
+        self._progress = EvictionProgress(cap_bytes=self._division.cap_bytes, gap_s=self._progress.gap_s, unmerged=self._progress.unmerged)
 
     def _newest_id(self) -> int:
         newest: int = self._connection.execute("SELECT ifnull(max(id), 0) FROM moment").fetchone()[0]
@@ -265,10 +271,8 @@ class Eviction:
         return True
 
     def _forget_documents(self) -> bool:
-        """Delete segments and entities of which nothing is left; then the oldest documents without a moment, relations without evidence,
-        jobs.
-        """
-        oldest = (("segment", _EMPTY), ("entity", _UNKNOWN), ("document", "d.moment_id IS NULL"), ("relation", _UNPROVEN), ("job", "1"))
+        """Delete segments, relations and entities of which nothing is left; then the oldest documents without a moment, jobs."""
+        oldest = (("segment", _EMPTY), ("relation", _UNPROVEN), ("entity", _UNKNOWN), ("document", "d.moment_id IS NULL"), ("job", "1"))
         found = [
             (kind, row[0])
             for kind, which in oldest
@@ -282,8 +286,25 @@ class Eviction:
                 "job": tx.drop_job,
             }  # fmt: skip
             for kind, row_id in found:
-                if drop[kind](row_id) is False or tx.full:
+                if drop[kind](row_id) is False:
                     break
+                self._progress.unmerged += kind == "document"
+                if tx.full:
+                    break
+            tx.set_state(KEY, msgspec.msgpack.encode(self._progress))
+        return True
+
+    def _merge_words(self) -> bool:
+        """A step of merging the full-text indexes, if many documents were deleted since the last time; only then their space is free."""
+        documents = self._connection.execute("SELECT count(*) FROM document").fetchone()[0]
+        if self._progress.unmerged <= documents // _UNMERGED_SHARE:
+            return False
+        pages = max(16, self._division.transaction_pages // 32)
+        with self._store.unbounded() as tx:
+            more = [text.merge_more(tx.connection, table, pages) for table in text.FULL_TEXT if tx.take(2 * pages)]
+            if not any(more):
+                self._progress.unmerged = 0
+            tx.set_state(KEY, msgspec.msgpack.encode(self._progress))
         return True
 
     def _forget_terms(self) -> bool:
@@ -301,12 +322,14 @@ class Eviction:
         ]
         if not window:
             return False
+        shrunk = False
         with self._store.unbounded() as tx:
             for moment in window:
                 data = self._store.picture(moment.id)
                 found = shrink(data, 256, 35) if data else None
-                if found:
+                if data and found and len(found[0]) < len(data):
+                    shrunk = True
                     tx.recode_moment(moment.id, found[0], "long", width_px=found[1], height_px=found[2], generation=3)
                 if tx.full:  # what did not fit is handled again
                     break
-        return True
+        return shrunk

@@ -314,6 +314,7 @@ class GraphReading(RowReader):
                 quotes=tuple(quotes[row[0]]),
             )
             for row in rows
+            if row[2] in ends and row[3] in ends  # else they were deleted since the rows were read
         ]
 
 

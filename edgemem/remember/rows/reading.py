@@ -89,7 +89,7 @@ class RowReader:
     def _stream_name(self, stream_id: int) -> str:
         if stream_id not in self._stream_names:
             self._stream_names.update(self._all("SELECT id, name FROM stream"))
-        return self._stream_names[stream_id]
+        return self._stream_names.get(stream_id, "")  # "": it was forgotten since the row was read
 
     def _term(self, term_id: int) -> tuple[str, str]:
         """Kind and name of an interned id. Raises KeyError if it was deleted with the last moment that had it."""

@@ -117,6 +117,13 @@ def merge(connection: sqlite3.Connection, pages: int) -> None:
         connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608
 
 
+def merge_more(connection: sqlite3.Connection, table: str, pages: int) -> bool:
+    """Merge about so many pages of all segments of an index into one; False if that is done."""
+    before = connection.total_changes
+    connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (-pages,))  # noqa: S608
+    return connection.total_changes - before > 1
+
+
 def ranked(connection: sqlite3.Connection, query: str, k: int, where: str, values: Mapping[str, object]) -> list[tuple[int, float]]:
     """Document ids and ranks, best first.
 

@@ -172,16 +172,24 @@ class SpaceWriter:
             self._header = None
             raise
 
-    def erase(self, moment_ids: Sequence[int], epoch: int) -> None:
-        """Erase rows whose deletion was just committed; `epoch` is the new epoch."""
+    def erase(self, moment_ids: Sequence[int], epoch: int, *, more: bool = False) -> None:
+        """Erase rows whose deletion was just committed; `epoch` is the new epoch. `more`: rows of this commit follow, and the files match
+        no reader until `append` wrote them: an old owner's new row is not among the ids after the last one.
+        """
         if self._header is None:
             self.rebuild()
             return
         try:
-            self._header = self._files.erase(np.asarray(moment_ids, np.int64), replace(self._header, epoch=epoch))
+            header = self._files.erase(np.asarray(moment_ids, np.int64), replace(self._header, epoch=-1 if more else epoch))
+            self._header = replace(header, epoch=epoch)
         except BaseException:
             self._header = None
             raise
+
+    @property
+    def lost(self) -> bool:
+        """Whether the files lack something since they could not be written, and must be rebuilt before the next change."""
+        return self._header is None
 
     @property
     def row_bytes(self) -> int:
@@ -201,6 +209,7 @@ class SpaceWriter:
 
     def rebuild(self) -> None:
         """Rewrite the sidecar from SQLite."""
+        self._header = None  # where it fails, the next change tries again
         space = space_row(self._connection, self.space.name)
         assert space is not None
         rows, matrix = read_all(self._connection, space)
