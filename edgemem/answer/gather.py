@@ -149,12 +149,13 @@ class Meaning:
         return [hit.document.id for hit in hits]
 
     def _embed(self, embedder: TextEmbedder, texts: Sequence[str], *, queries: bool = False) -> Matrix:
-        if len(self._vectors) > _REMEMBERED:
-            self._vectors.clear()
-        if new := [text for text in dict.fromkeys(texts) if (queries, text) not in self._vectors]:
+        known = self._vectors  # another question may begin anew meanwhile
+        if len(known) > _REMEMBERED:
+            known = self._vectors = {}
+        if new := [text for text in dict.fromkeys(texts) if (queries, text) not in known]:
             vectors = embedder.embed_query(new) if queries else embedder.embed_text(new)
-            self._vectors.update(zip(((queries, text) for text in new), vectors, strict=True))
-        return np.stack([self._vectors[queries, text] for text in texts])
+            known.update(zip(((queries, text) for text in new), vectors, strict=True))
+        return np.stack([known[queries, text] for text in texts])
 
 
 _LEAST_DEVIATION = 0.02

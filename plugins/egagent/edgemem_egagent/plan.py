@@ -10,9 +10,10 @@ import msgspec
 from edgemem.answer.session import Session
 from edgemem.answer.tools_graph import relation_text
 from edgemem.answer.understand.people import Asked
+from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.answer.understand.words import content_words, words
 from edgemem.llm.readable import UnreadableError
-from edgemem.records import Record
+from edgemem.records import US, Record
 from edgemem_egagent.actions import ANY_TIME, GraphSearch, Span, ToolName, TranscriptSearch, VisualSearch
 from edgemem_egagent.ask import Completes, ask_typed, instructions
 from edgemem_egagent.memory import WorkingMemory, on_clock
@@ -24,6 +25,7 @@ MOST_LOOKS = 8
 """Visual searches of one sub-task: EGAgent makes one for each day that may matter, at most the seven of EgoLife; one more for all days."""
 _Text = Annotated[str, msgspec.Meta(max_length=120)]
 _Time = Annotated[str, msgspec.Meta(max_length=40)]
+_DAY_US = 86_400 * US
 _LAST = frozenset(("last", "latest", "recent", "recently", "newest"))
 
 
@@ -181,14 +183,34 @@ class _Making:
         )  # fmt: skip
 
     def _spans(self, when: _When) -> tuple[Span, ...]:
-        """The stretches that the arguments name, else the question's; never past the time of the question."""
+        """The stretches that the arguments name, as far as they lie in the question's; else the question's; never past its own time.
+
+        The model has read words of the scene, and those may not widen where it looks (`answer.check.WithinQuestion`).
+        """
         question, named = self._session.question, self._session.span
         found = spans_of(when.day.strip(), when.from_.strip(), when.to.strip(), self._memory.days, question.tz, question.as_of_us)
         if found:
-            return found
+            bounds = _bounds(named)
+            return tuple(span for one in found if (span := _within(one, bounds)) is not None) or (bounds,)
         if named.from_us is None and named.to_us is None:
             return (ANY_TIME,)
         return (Span(from_us=named.from_us, to_us=question.as_of_us if named.to_us is None else min(named.to_us, question.as_of_us)),)
+
+
+def _bounds(named: TimeSpan) -> Span:
+    """Where a question may be looked into: the stretch that it names, a day to either side of a point in time."""
+    if named.fell_back:
+        return ANY_TIME
+    if named.at_us is not None:
+        return Span(from_us=named.at_us - _DAY_US, to_us=named.at_us + _DAY_US)
+    return Span(from_us=named.from_us, to_us=named.to_us)
+
+
+def _within(span: Span, bounds: Span) -> Span | None:
+    """What of a stretch lies within bounds; None where nothing does."""
+    low = max((t_us for t_us in (span.from_us, bounds.from_us) if t_us is not None), default=None)
+    high = min((t_us for t_us in (span.to_us, bounds.to_us) if t_us is not None), default=None)
+    return None if low is not None and high is not None and high < low else Span(from_us=low, to_us=high)
 
 
 def _queries(given: Sequence[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 
 from edgemem.clock import from_iso, to_local
 from edgemem.errors import UsageError
+from edgemem.records import US
 from edgemem_egagent.actions import MOST_SPANS, Day, Span
 
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?")
@@ -35,7 +36,10 @@ def day_of(t_us: int, tz: str) -> str:
 def day_span(day: str, tz: str) -> tuple[int, int]:
     """First and last microsecond of a date. Raises UsageError for a zone that is none."""
     first = date.fromisoformat(day)
-    return from_iso(first.isoformat(), tz), from_iso((first + timedelta(days=1)).isoformat(), tz) - 1
+    first_us = from_iso(first.isoformat(), tz)
+    if first == date.max:  # the end of all time, as `to_local` tells it
+        return first_us, first_us + 86_400 * US - 1
+    return first_us, from_iso((first + timedelta(days=1)).isoformat(), tz) - 1
 
 
 def _on(day: date, begin: str, end: str, tz: str) -> Span:

@@ -63,27 +63,33 @@ class VisualTool(BaseTool):
 
     def _at(self, lists: list[list[str]], found: dict[str, Evidence], action: VisualSearch, view: View) -> tuple[list[list[str]], str]:
         """Only what was taken at the place: near a picture that shows it, or while the graph has somebody there."""
-        there = self._stays(action, view)
-        if not there:
+        there, places = self._stays(action, view), self._places(action, view)
+        if not there and not places:
             return lists, f"nothing is known to be at {quote(action.location)}; pictures of any place are shown"
 
         def near(evidence: Evidence) -> bool:
-            return any(t0 - AROUND_PLACE_US <= evidence.t0_us <= t1 + AROUND_PLACE_US for t0, t1 in there)
+            low, high = evidence.t0_us - AROUND_PLACE_US, evidence.t0_us + AROUND_PLACE_US
+            seen = any(t0 <= high and t1 >= low for t0, t1 in there)
+            return seen or any(_known(view, place, low, high) for place in places)
 
         return [[name for name in names if near(found[name])] for names in lists], ""
 
+    def _places(self, action: VisualSearch, view: View) -> list[int]:
+        """The place, as the graph knows it: of these somebody was at one in the stretches of time."""
+        places = [entity.id for entity in match_entities(view, action.location) if entity.kind == "location"]
+        return [place for place in places if any(_known(view, place, span.from_us, span.to_us) for span in action.spans)]
+
     def _stays(self, action: VisualSearch, view: View) -> list[tuple[int, int]]:
-        """When the camera was at the place."""
-        places = [entity for entity in match_entities(view, action.location) if entity.kind == "location"]
+        """When a picture shows the place."""
         there: list[tuple[int, int]] = []
         for span in action.spans:
             query = Query(text=action.location, from_us=span.from_us, to_us=span.to_us)
             seen = self._retriever.retrieve(query, view, LOCATION_PICTURES).evidence
             sure = max(_PLACE_SCORE, 0.5 * max((e.score for e in seen), default=0.0))
             there += [(e.t0_us, e.t1_us) for e in seen if e.score >= sure]
-            for place in places:
-                known = view.relations(
-                    entity_id=place.id, type="INTERACTS_WITH", from_us=span.from_us, to_us=span.to_us, limit=LOCATION_PICTURES
-                )
-                there += [(r.t0_us, r.t1_us) for r in known]
         return there
+
+
+def _known(view: View, place: int, from_us: int | None, to_us: int | None) -> bool:
+    """Somebody was there at that time, as the graph says. Asked for each picture: over weeks a place has too many stays to read all."""
+    return bool(view.relations(entity_id=place, type="INTERACTS_WITH", from_us=from_us, to_us=to_us, limit=1))

@@ -292,3 +292,20 @@ def test_every_step_can_be_written_down(view: View, kit_of: KitOf) -> None:
         for step in put(view, kit, "Who used the wrench?")[1].steps:
             assert msgspec.json.decode(msgspec.json.encode(step.action))
             assert msgspec.json.decode(msgspec.json.encode(step.result)) is not None
+
+
+@pytest.mark.parametrize(
+    ("question", "task"),
+    [
+        ("What was said between 10:00 and 10:05 about the password?",
+         {"task": "password", "tool": "transcript",
+          "transcript": {"queries": ["password"], "from": "2026-05-04T09:00", "to": "2026-05-04T09:10"}}),
+        ("What did I see between 10:00 and 10:05?",
+         {"task": "kitchen", "tool": "visual", "visual": [{"queries": ["kitchen"], "day": "2026-05-04"}]}),
+    ],
+)  # fmt: skip
+def test_the_model_looks_at_no_other_time_than_the_question_names(view: View, kit_of: KitOf, question: str, task: Any) -> None:
+    """It has read words of the scene, which may tell it to."""
+    _, session = put(view, kit_of(model(plan={"sub_tasks": [task]})), question)
+    (spans,) = [step.action.spans for step in session.steps if isinstance(step.action, VisualSearch | TranscriptSearch)]
+    assert [(span.from_us, span.to_us) for span in spans] == [(T0_US + 3600 * US, T0_US + 3900 * US)]

@@ -24,9 +24,11 @@ from edgemem.config import ModelSettings
 from edgemem.infer.chat import Prompt
 from edgemem.llm.models import Models
 from edgemem.records import US, Evidence, Question
+from edgemem.remember.entries import NewEntity, NewRelation
+from edgemem.remember.store import Store
 from edgemem.remember.view import View
 
-from .conftest import T0_US, LabelRetriever, ScriptedChat
+from .conftest import T0_US, LabelRetriever, ScriptedChat, _moment, label
 
 visual, transcript, graph = VisualTool(LabelRetriever()), TranscriptTool(), GraphTool()
 
@@ -238,3 +240,22 @@ def test_fewer_pictures_are_shown_when_all_are_more_than_the_question_may_spend(
 
 def _first(prompt: Prompt) -> dict[str, object]:
     return {"answer": "In the kitchen.", "evidence": re.findall(r'"id":"(m\d+)"', prompt.messages[-1].text)[:1]}
+
+
+def test_what_was_seen_at_a_place_is_found_however_long_one_was_there(tmp_path: Path) -> None:
+    """One relation for every 30 s: more than are read at once after two hours."""
+    with Store.open(tmp_path / "memory") as store:
+        with store.transaction() as tx:
+            me = tx.add_entity(NewEntity(kind="person", name="me", known_us=T0_US))
+            kitchen = tx.add_entity(NewEntity(kind="location", name="kitchen", known_us=T0_US))
+        for hour in range(8):
+            with store.transaction() as tx:
+                for window in range(40):
+                    t_us = T0_US + (3600 * hour + 30 * window) * US
+                    span = {"stream": "day", "t0_us": t_us, "t1_us": t_us + 29 * US, "known_us": t_us + 30 * US}
+                    tx.add_relation(NewRelation(source_id=me, type="INTERACTS_WITH", target_id=kitchen, confidence=0.7, **span))
+                for second in (600, 3000):  # there, and elsewhere
+                    tx.add_moment(_moment(3600.0 * hour + second, (label("kettle"),)))
+    with View.open(tmp_path / "memory") as view:
+        found = VisualTool(LabelRetriever()).run(VisualSearch(queries=("kettle",), location="kitchen"), view)
+    assert sorted((one.t0_us - T0_US) // US for one in found.evidence) == [3600 * hour + 600 for hour in range(8)]

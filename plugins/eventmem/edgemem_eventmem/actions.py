@@ -24,15 +24,16 @@ class RecallFrames(_Action, frozen=True, tag="short_term"):
 
 
 class SearchMemory(_Action, frozen=True, tag="search_memory"):
-    """Events of long-term memory, by words or by a stretch of time, never by both (section 3.3, appendix C.1)."""
+    """Events of long-term memory, by words or by a stretch of time (section 3.3, appendix C.1; a model never gives both, see `wire`). Words
+    are searched for within the stretch of time that the question names, where it names one.
+    """
 
     query: Annotated[str, Meta(max_length=400)] = ""
     from_us: int | None = None
     to_us: int | None = None
 
     def __post_init__(self) -> None:
-        timed = self.from_us is not None or self.to_us is not None
-        if bool(self.query.strip()) == timed:
+        if not self.query.strip() and self.from_us is None and self.to_us is None:
             raise ValueError("search_memory takes either a query or a stretch of time")
 
 

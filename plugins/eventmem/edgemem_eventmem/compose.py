@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 LEAST_FIT = 0.5
 """Share of the question's words that evidence must hold to be an answer."""
+_GONE = re.compile(r"\bgone: [^;]*")
+"""What a change says is no longer there (`facts.change`): no sign that it is."""
 _STOP = frozenset(
     re.findall(
         r"\w+",
@@ -38,7 +40,9 @@ def words_of(text: str) -> list[str]:
 
 
 def fits(session: Session, frames: Frames, results: Sequence[ToolResult]) -> list[Fit]:
-    """Everything that came up, best first; of equal ones what a look brought, then short-term memory, newest first."""
+    """Everything that came up of the time that the question names, best first; of equal ones what a look brought, then short-term memory,
+    newest first.
+    """
     asked = list(session.parsed.things) or words_of(session.question.text)
     looks = [
         Fit(share=_share(asked, _names(one)), evidence=one.evidence[0], text=_said(one))
@@ -47,12 +51,18 @@ def fits(session: Session, frames: Frames, results: Sequence[ToolResult]) -> lis
     ]
     recent = [Fit(share=_share(asked, [frame.text]), evidence=frame.evidence, text=frame.text) for frame in reversed(frames.frames)]
     events = [
-        Fit(share=_share(asked, [event.caption, event.change_from_previous]), evidence=event.evidence, text=event.caption)
+        Fit(share=_share(asked, [event.caption, _GONE.sub("", event.change_from_previous)]), evidence=event.evidence, text=event.caption)
         for one in results
         if isinstance(one, Events)
         for event in one.events
     ]
-    return sorted([*looks, *recent, *events], key=lambda fit: -fit.share)
+    return sorted((fit for fit in (*looks, *recent, *events) if _in_time(session, fit.evidence)), key=lambda fit: -fit.share)
+
+
+def _in_time(session: Session, one: Evidence) -> bool:
+    span = session.span
+    inside = (span.from_us is None or one.t1_us >= span.from_us) and (span.to_us is None or one.t0_us <= span.to_us)
+    return inside or span.fell_back
 
 
 def _names(result: Looked) -> list[str]:

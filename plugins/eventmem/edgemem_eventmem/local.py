@@ -143,7 +143,9 @@ def possible_actions(session: Session, state: State) -> dict[Choice, Any]:
     timed = span.from_us is not None or span.to_us is not None
     offered: dict[Choice, Any] = {"answer": None}
     if timed or state.recent_fit < LEAST_FIT:
-        offered["search"] = SearchMemory(query=" ".join(asked)[:400] or session.question.text[:400])
+        query = " ".join(asked)[:400] or session.question.text[:400]
+        within = (None, None) if span.fell_back else (span.from_us, span.to_us)
+        offered["search"] = SearchMemory(query=query, from_us=within[0], to_us=within[1])
     if timed:
         offered["search_time"] = SearchMemory(from_us=span.from_us, to_us=span.to_us)
     event = next((one.events[0].id for one in reversed(state.results) if isinstance(one, Events) and one.events), None)

@@ -77,11 +77,13 @@ class SearchTool(BaseTool):
             vector = embedder.embed_query([action.query])[0]
         except EngineError as error:
             return self._by_words(action, view, str(error))
-        passages = view.search_passages(space.name, vector, self._settings.top_k, kinds=(TUPLE,))
+        within: Any = {"kinds": (TUPLE,), "from_us": action.from_us, "to_us": action.to_us}
+        passages = view.search_passages(space.name, vector, self._settings.top_k, **within)
         return _events(view, [(hit.document.segment_id, hit.score) for hit in passages if hit.score > least])
 
     def _by_words(self, action: SearchMemory, view: View, why: str) -> Events:
-        hits = view.search_text(action.query, self._settings.top_k, kinds=(TUPLE,))
+        within: Any = {"kinds": (TUPLE,), "from_us": action.from_us, "to_us": action.to_us}
+        hits = view.search_text(action.query, self._settings.top_k, **within)
         return _events(view, [(hit.document.segment_id, 0.0) for hit in hits], (f"found by words: {why}",))
 
 

@@ -98,6 +98,8 @@ def typed(call: Call, stream_t0_us: int) -> SearchMemory | ReadPicture | DetectO
     """The call as an action, with times in microseconds. Raises WireError."""
     try:
         if isinstance(call, SearchCall):
+            if call.query.strip() and (call.start_time is not None or call.end_time is not None):
+                raise WireError("search_memory takes either a query or a stretch of time")
             from_us, to_us = (None if s is None else stream_t0_us + round(s * US) for s in (call.start_time, call.end_time))
             return SearchMemory(query=call.query.strip(), from_us=from_us, to_us=to_us)
         if isinstance(call, OcrCall):

@@ -10,6 +10,7 @@ from edgemem_eventmem.actions import Events, Found, Frames, Looked
 from edgemem_eventmem.compose import fits, reply_from, words_of
 from edgemem_eventmem.recall import LongTermEvent, ShortTermFrame
 
+from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.extend import Evidence, Moment
 
 
@@ -31,7 +32,7 @@ def look(number: int, *found: Found) -> Looked:
 
 
 def session(text: str, options: tuple[str, ...] = (), things: tuple[str, ...] = ()) -> Any:
-    return SimpleNamespace(question=SimpleNamespace(text=text, options=options), parsed=SimpleNamespace(things=things))
+    return SimpleNamespace(question=SimpleNamespace(text=text, options=options), parsed=SimpleNamespace(things=things), span=TimeSpan())
 
 
 def reply(text: str, frames: tuple[str, ...] = (), results: tuple[Any, ...] = (), options: tuple[str, ...] = (), **more: Any) -> Any:

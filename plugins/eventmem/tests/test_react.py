@@ -252,3 +252,23 @@ def test_frames_are_spread_evenly_and_the_newest_is_among_them():
     assert evenly(range(10), 3) == [3, 6, 9]
     assert list(evenly(range(3), 5)) == [0, 1, 2]
     assert evenly(range(3), 0) == []
+
+
+def test_words_are_searched_for_within_the_time_that_the_question_names(talk: Any, evm: SimpleNamespace):
+    """The bounds of the question are put on every action; a model that gives both itself is told that it may not."""
+    answer, session, _ = talk([SEARCH, ANSWER], "Did a bus come by between 10:00:10 and 10:01:00?")
+    assert session.steps[1].action == SearchMemory(query="bus", from_us=evm.start_us + 10_000_000, to_us=evm.start_us + 60_000_000)
+    assert answer.status == "answered"
+    _, session, _ = talk([SEARCH, ANSWER], "Did a bus come by after 10:01:20?")
+    assert session.steps[1].result.events == ()
+    with pytest.raises(WireError, match="either"):
+        typed(SearchCall(query="cup", start_time=1.0), 0)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Did I see a dog between 10:00:10 and 10:01:00?", "Did I see a bus between 10:01:25 and 10:01:40?", "Did I see a dog before 10:00:50?",
+     "Where was the kettle after 10:01:00?"],
+)  # fmt: skip
+def test_without_a_model_nothing_of_another_time_is_an_answer(evm: SimpleNamespace, view: View, question: str):
+    assert evm.put(view, question, evm.kit())[0].status == "abstained"

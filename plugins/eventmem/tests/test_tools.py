@@ -105,7 +105,7 @@ def test_a_search_by_time_brings_so_many_events_and_says_that_there_are_more(tmp
 
 
 def test_a_search_takes_either_words_or_a_time():
-    for wrong in ({}, {"query": " "}, {"query": "bus", "from_us": 1}):
+    for wrong in ({}, {"query": " "}):
         with pytest.raises(ValueError, match="either"):
             SearchMemory(**wrong)
         with pytest.raises(msgspec.ValidationError):

@@ -76,6 +76,9 @@ class AdaptiveDedup(BaseSelector):
     def observe(self, candidate: Candidate) -> list[Decision]:
         if self._reference is None:
             return self._keep(candidate)
+        if self._reference.size != candidate.vector.size:  # another engine since the last run
+            self._history.clear()
+            return [*self._endpoint(), *self._keep(candidate)]
         apart = distance(candidate.vector, self._reference)
         self._history.append(apart)
         if apart > self.threshold():

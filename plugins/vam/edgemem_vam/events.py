@@ -66,8 +66,14 @@ class OtsuEvents(BaseSegmenter):
             closed = self.flush()
             self._marks.append(mark)
             return closed
+        if mark.vector.size != self._marks[-1].vector.size:  # another engine since the last run: nothing can be compared across it
+            closed = self.flush()
+            self._history.clear()
+            self._marks.append(mark)
+            return closed
         apart = distance(self._marks[-1].vector, mark.vector) if mark.vector.size else 0.0
-        self._history.append(apart)
+        if mark.vector.size:
+            self._history.append(apart)
         self._marks.append(mark)
         self._distances.append(apart)
         closed = []

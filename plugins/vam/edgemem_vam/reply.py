@@ -92,8 +92,11 @@ def pick_option(response: str, options: Sequence[str]) -> int | None:
         whole_word = re.match(r"^(?:a|i)\s", text, re.IGNORECASE)  # "a red mug" and "I saw" begin with a word, not with a letter
         if not whole_word:
             return ord(letter[1].upper()) - 65
-    if (number := re.match(r"^\(?(?:option\s+)?(\d{1,2})\b", text, re.IGNORECASE)) and 1 <= int(number[1]) <= len(options):
-        return int(number[1]) - 1
+    number = re.match(r"^\(?(option\s+)?(\d{1,2})(?:\)|(?=[.:,](?:\s|$)|\s*$)|(?(1)\b|$))", text, re.IGNORECASE)
+    if number and 1 <= int(number[2]) <= len(options):
+        said = any(number[2] in _words(option).split() for option in options)  # "3" of "2", "3" and "4" is what it says
+        if number[1] or not said:
+            return int(number[2]) - 1
     return _held_option(text, options)
 
 

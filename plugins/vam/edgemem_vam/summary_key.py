@@ -23,7 +23,7 @@ class SummaryKey(Record, frozen=True):
 
 def one_line(text: str, limit: int) -> str:
     """Without what would break the head."""
-    return " ".join(text.replace("|", "/").split())[:limit]
+    return " ".join(text.replace("|", "/").split())[:limit].rstrip()
 
 
 def structure_of(tag: str) -> str:

@@ -78,7 +78,10 @@ class Anchor(_Strict, frozen=True):
     def queries(self) -> tuple[str, ...]:
         """The query and its variants, each once."""
         named = [text.strip() for text in (self.query or "", *(self.query_variants or ()))]
-        return tuple({text.casefold(): text for text in reversed(named) if text}.values())[::-1]
+        first: dict[str, str] = {}
+        for text in filter(None, named):
+            first.setdefault(text.casefold(), text)
+        return tuple(first.values())
 
 
 class TimeRange(_Strict, frozen=True):
@@ -311,12 +314,12 @@ def _object(text: str) -> dict[str, Any]:
     """The JSON object of a reply. A code fence around it is taken off; anything else beside it breaks the format."""
     plain = re.sub(r"^\s*```(?:json)?\s*|\s*```\s*$", "", text.strip())
     try:
-        raw = msgspec.json.decode(plain)
+        raw = _meant(msgspec.json.decode(plain))
     except (msgspec.DecodeError, RecursionError) as error:
         raise WireError(f"not valid JSON: {error}") from None
     if not isinstance(raw, dict):
         raise WireError("not a JSON object")
-    meant: dict[str, Any] = _meant(raw)
+    meant: dict[str, Any] = raw
     return meant
 
 

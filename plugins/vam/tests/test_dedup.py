@@ -187,3 +187,17 @@ def test_otsu_tells_two_modes_from_one():
     assert bimodal(separability, 220)
     assert not bimodal(otsu(one)[1], 200)
     assert otsu([0.3] * 10) == (0.3, 0.0)
+
+
+@pytest.mark.parametrize("before", [0, 2 * DIM], ids=["no engine", "another engine"])
+def test_another_engine_since_the_last_run_begins_anew(before):
+    """A live stream goes on from its saved state; vectors of another size cannot be compared, and their distances say nothing."""
+    old, new = AdaptiveDedup(), AdaptiveDedup()
+    for i in range(300):
+        one = candidate(i, np.eye(2 * DIM)[i % 9])
+        old.observe(msgspec.structs.replace(one, vector=one.vector[:before]))
+    new.restore(old.state())
+    later = [msgspec.structs.replace(c, frame=msgspec.structs.replace(c.frame, seq=300 + c.frame.seq)) for c in scenes(5, 20, 0.05)]
+    found = kept(new, later)
+    fresh = [300 + seq for seq in kept(AdaptiveDedup(), scenes(5, 20, 0.05))]
+    assert [seq for seq in found if seq >= 300] == fresh

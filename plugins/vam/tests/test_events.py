@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 from edgemem_vam.events import EventSettings, OtsuEvents
@@ -99,3 +100,22 @@ def test_any_stream_is_covered_once_within_the_cap_and_restarts_change_nothing(d
         segmenter.restore(state)
     found += segmenter.flush()
     assert [[m.moment_id for m in c.marks] for c in found] == [[m.moment_id for m in c.marks] for c in closed]
+
+
+@pytest.mark.parametrize("before", [0, 3], ids=["no engine", "another engine"])
+def test_another_engine_since_the_last_run_ends_an_event_and_begins_anew(before):
+    old, new = OtsuEvents(), OtsuEvents()
+    for i in range(4):
+        old.observe(msgspec.structs.replace(mark(i, 0, 5 * i), vector=np.full(before, 0.5, np.float32)))
+    new.restore(old.state())
+    angles = [0.0] * 6 + [1.2] * 5 + [0.3] * 4
+    found = cuts(new, [mark(4 + i, a, 20 + 5 * i) for i, a in enumerate(angles)])
+    assert found == [[1, 2, 3, 4], [5, 6, 7, 8, 9, 10], [11, 12, 13, 14, 15], [16, 17, 18, 19]]
+
+
+def test_distances_that_are_none_leave_no_trace():
+    bare, fresh = OtsuEvents(), OtsuEvents()
+    for i in range(9):
+        bare.observe(msgspec.structs.replace(mark(i, 0, i), vector=np.empty(0, np.float32)))
+    bare.flush()
+    assert bare.threshold() == fresh.threshold()

@@ -24,6 +24,7 @@ from edgemem_vam.reply import cited, confidence, from_hits, letters, pick_option
 from edgemem_vam.search import best_passage
 from edgemem_vam.summaries import SummaryTool
 from edgemem_vam.summary_key import key_of, structure_of
+from edgemem_vam.wire import Anchor
 from edgemem_vam.writer import VamEvent, VamEventSettings
 
 from edgemem.llm.models import Models
@@ -529,3 +530,21 @@ def test_times_of_14_digits_are_dates_and_nothing_is_beyond_what_can_be_compared
     assert made.to_us(-5e12, "absolute") == -round(1e12 * US)
     assert made.seconds(1_260_000) == 1.3
     assert made.seconds(-1_260_000) == -1.3
+
+
+@pytest.mark.parametrize(
+    ("said", "options", "index"),
+    [
+        ("3", ("2", "3", "4", "5"), 1), ("3:15 pm", ("3:15 pm", "4:00 pm", "5:00 pm"), 0), ("3", ("3", "2", "1"), 0),
+        ("4 pm", ("3 pm", "4 pm"), 1), ("2", ("red", "blue"), 1), ("2.", ("red", "blue"), 1), ("(2)", ("red", "blue"), 1),
+        ("2: blue", ("red", "blue"), 1), ("option 2", ("2 dogs", "3 dogs"), 1), ("2", ("2 dogs", "3 dogs"), None),
+        ("2 dogs", ("3", "2 dogs"), 1),
+        ("2 of them", ("red", "blue"), None),
+    ],
+)  # fmt: skip
+def test_a_number_is_that_of_an_option_only_where_no_option_says_it(said: str, options: tuple[str, ...], index: int | None) -> None:
+    assert pick_option(said, options) == index
+
+
+def test_of_wordings_of_one_anchor_the_first_stays_where_it_is() -> None:
+    assert Anchor(query="The Bus", query_variants=["a tram", "the bus", "A Tram"]).queries == ("The Bus", "a tram")
