@@ -57,21 +57,28 @@ copy() {
   changed=yes
 }
 
+# A sum of what is installed of edgemem and its plugins: a checkout changes more often than its version.
+installed_code() {
+  find "$opt/lib" -path '*/site-packages/edgemem*' -type f ! -name '*.pyc' ! -path '*.dist-info/*' -exec cksum {} + 2>/dev/null | sort | cksum
+}
+
 install_program() {
   if [ -n "$program" ]; then
+    case "$program" in /*) ;; *) fail "--program needs a whole path, not $program: a link holds it" ;; esac
     [ -x "$program" ] || [ -x "$root$program" ] || fail "$program is not a program; give the path of an installed edgemem"
     [ "$(readlink "$opt/bin/edgemem" 2>/dev/null)" = "$program" ] && return
     mkdir -p "$opt/bin"
     ln -sfn "$program" "$opt/bin/edgemem"
     echo "linked ${opt#"$root"}/bin/edgemem to $program"
+    changed=yes
     return
   fi
   [ -z "$root" ] || fail "--root needs --program: a virtual environment cannot be moved"
-  before=$("$opt/bin/edgemem" --version 2>/dev/null || true)
+  before=$(installed_code)
   [ -x "$opt/bin/python" ] || "${PYTHON:-python3}" -m venv "$opt" || fail "cannot make a virtual environment: apt-get install python3-venv"
   "$opt/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade -c "$here/constraints.txt" \
     "$here" "$here/plugins/onnx" "$here/plugins/convert" "$here/plugins/ocr" "$here/plugins/hearing" "$here/plugins/vam"
-  [ "$("$opt/bin/edgemem" --version)" = "$before" ] || changed=yes
+  [ "$(installed_code)" = "$before" ] || changed=yes
 }
 
 board_dropin() {

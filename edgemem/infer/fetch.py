@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -79,7 +82,13 @@ def fetch_archive(source: WeightSource, cache_dir: Path, progress: Progress = si
     final = cache_dir / archive_name(source)
     if final.is_file() and (not source.sha256 or sha256_of(final) == source.sha256):
         return final
-    cache_dir.mkdir(parents=True, exist_ok=True)
+    with _alone(cache_dir):
+        return _fetched(source, final, cache_dir, progress)
+
+
+def _fetched(source: WeightSource, final: Path, cache_dir: Path, progress: Progress) -> Path:
+    if final.is_file() and (not source.sha256 or sha256_of(final) == source.sha256):  # another process fetched it meanwhile
+        return final
     fetched = FETCHERS[source.kind](source, cache_dir, progress)
     try:
         _verify(source, fetched)
@@ -88,6 +97,18 @@ def fetch_archive(source: WeightSource, cache_dir: Path, progress: Progress = si
         if fetched.parent != cache_dir:
             shutil.rmtree(fetched.parent, ignore_errors=True)
     return final
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Only one process at a time fetches to a folder, which is made if it is missing. The lock ends with its descriptor."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _verify(source: WeightSource, path: Path) -> None:
@@ -144,12 +165,17 @@ def ensure(card: EngineCard, home: Path, converters: Mapping[str, ConverterFacto
 
     Raises FetchError (client, network, sha256, missing member), EngineError (conversion) or UsageError (unknown converter).
     """
-    files = installed(card, home)
-    if files is not None:
-        return files
-    folder = engine_dir(card, home)
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    found = installed(card, home)
+    if found is not None:
+        return found
     converter = _converter(card, converters)
+    folder = engine_dir(card, home)
+    with _alone(folder.parent):
+        found = installed(card, home)  # another process may have made them meanwhile
+        return found if found is not None else _made(card, home, folder, converter, progress)
+
+
+def _made(card: EngineCard, home: Path, folder: Path, converter: Converter | None, progress: Progress) -> dict[str, Path]:
     with tempfile.TemporaryDirectory(prefix=f".{card.name}.", dir=folder.parent) as scratch:
         members: dict[str, Path] = {}
         for source in card.source:

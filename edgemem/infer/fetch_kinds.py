@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -128,6 +129,7 @@ def _reason(log: str) -> str:
 
 def _fetch_hub(source: WeightSource, cache_dir: Path, report: _Report) -> Path:
     """Download one https address; a partial file of an earlier try is continued if the server allows it."""
+    import http.client
     import urllib.error
     import urllib.request  # with ssl 40 ms, and whoever uses an engine imports this file
 
@@ -148,8 +150,8 @@ def _fetch_hub(source: WeightSource, cache_dir: Path, report: _Report) -> Path:
         if error.code == 416:  # nothing is left to fetch: the partial file is complete, or it is too long and fails its SHA-256
             return part
         raise FetchError(f"{source.url}: the server replied {error.code} {error.reason}; correct url in the card") from None
-    except OSError as error:
-        raise FetchError(f"{source.url}: {error}; try again; the part that was fetched is kept") from None
+    except (OSError, http.client.HTTPException) as error:
+        raise FetchError(f"{source.url}: {' '.join(str(error).split())}; try again; the part that was fetched is kept") from None
     if total and part.stat().st_size != total:
         raise FetchError(f"{source.url}: the connection ended early; try again; the part that was fetched is kept")
     return part
@@ -178,6 +180,8 @@ def extract_members(archive: Path, wanted: Mapping[str, Path]) -> None:
                     if not missing:
                         break
     except (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile) as error:
+        if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise FetchError(f"{archive.name} cannot be unpacked: the disk is full; make room and fetch again") from None
         raise FetchError(f"{archive} cannot be read ({error}); delete it and fetch again") from None
     if missing:
         raise FetchError(f"{archive.name} contains no {', '.join(sorted(missing))}; correct members in the source")

@@ -12,6 +12,7 @@ import hashlib
 import io
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -172,14 +173,15 @@ class PhraseMatcher:
             return make()
         key = hashlib.sha256(b"\n".join((self._embedder.space.name.encode(), of))).hexdigest()[:16]
         path = self._cache_dir / f"{name}-{key}.npy"
-        if path.exists():
+        with suppress(OSError, ValueError, EOFError):  # not there yet, or damaged, as by a power failure: it is made again
             return np.asarray(np.load(path, allow_pickle=False), np.float32)
-        vectors = make()
-        files.make_directory(self._cache_dir)
+        vectors = make().astype(np.float16)
         packed = io.BytesIO()
-        np.save(packed, vectors.astype(np.float16))
-        files.write_file(path, packed.getbuffer())
-        return np.asarray(vectors.astype(np.float16), np.float32)
+        np.save(packed, vectors)
+        with suppress(OSError):  # a full or read-only disk costs only the time to make it once more
+            files.make_directory(self._cache_dir)
+            files.write_file(path, packed.getbuffer())
+        return np.asarray(vectors, np.float32)
 
 
 def _fires(facts: Matrix) -> Vector:

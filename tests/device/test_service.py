@@ -212,3 +212,17 @@ def test_a_stop_or_a_long_run_starts_the_waits_again(tmp_path: Path, result: str
         found.append(service.start())
         service.end("exit-code")
     assert found == waits
+
+
+def test_a_program_is_named_by_its_whole_path(device: Path, program: Path) -> None:
+    """A link holds it: relative it would lead nowhere, in place of one that worked."""
+    link = device / "opt" / "edgemem" / "bin" / "edgemem"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(program)
+    for wrong in (program.name, f"./{program.name}"):
+        done = subprocess.run(
+            [str(INSTALLER), "--root", str(device), "--program", wrong], capture_output=True, text=True, check=False, cwd=program.parent
+        )
+        assert done.returncode != 0
+        assert "--program needs a whole path" in done.stderr
+    assert link.readlink() == program

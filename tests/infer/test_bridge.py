@@ -1,6 +1,7 @@
 """Pictures named by labels, phrases matched to labels, colours of things."""
 
 import math
+import shutil
 from pathlib import Path
 
 import cv2
@@ -279,3 +280,21 @@ def test_label_vectors_are_read_from_the_cache_the_second_time(engines: Engines,
 def test_odd_pictures_are_looked_at(bridge: LabelBridge, shape: tuple[int, ...]):
     sight = bridge.look(np.zeros(shape, np.uint8))
     assert np.isfinite(sight.vector).all()
+
+
+@pytest.mark.parametrize("damage", ["empty", "garbage", "cannot be written"])
+def test_a_damaged_cache_of_label_vectors_is_made_again(engines: Engines, tmp_path: Path, damage: str):
+    """A power failure right after the first use leaves it empty."""
+    cache = tmp_path / "cache"
+
+    def labels() -> dict[str, float]:
+        return dict(LabelBridge(engines.role("classify"), None, engines.role("embed_text"), cache).match_labels("cup").labels)
+
+    whole = labels()
+    if damage == "cannot be written":
+        shutil.rmtree(cache)
+        cache.write_text("no folder")
+    for file in cache.glob("*.npy"):
+        file.write_bytes(b"" if damage == "empty" else b"garbage")
+    assert labels() == whole
+    assert all(file.stat().st_size > 1000 for file in cache.glob("*.npy"))

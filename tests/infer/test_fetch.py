@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
+import socket
 import tarfile
 import threading
+import time
 import zipfile
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +21,7 @@ import pytest
 
 from edgemem.errors import EngineError, FetchError, UsageError
 from edgemem.extend.hookspecs import Component
+from edgemem.infer import fetch_kinds
 from edgemem.infer.card import Conversion, EngineCard, WeightSource
 from edgemem.infer.fetch import check, ensure, extract, fetch_archive, installed, sha256_of
 
@@ -31,6 +35,7 @@ def mirror(content: bytes):
     class Handler(BaseHTTPRequestHandler):
         ranges: ClassVar[list[str | None]] = []
         breaks_after: ClassVar[int] = 0
+        slow_s: ClassVar[float] = 0.0
 
         def do_GET(self):
             asked = self.headers.get("Range")
@@ -42,6 +47,7 @@ def mirror(content: bytes):
             if start >= len(content):
                 self.send_error(416)
                 return
+            time.sleep(type(self).slow_s)
             self.send_response(206 if asked else 200)
             self.send_header("Content-Length", str(len(content) - start))
             self.end_headers()
@@ -89,6 +95,49 @@ def test_a_changed_file_is_refused_and_not_kept(tmp_path):
     with mirror(WEIGHTS) as (url, _), pytest.raises(FetchError, match=f"sha256 is {digest(WEIGHTS)}, expected {'0' * 64}"):
         fetch_archive(WeightSource(kind="hub", url=url, sha256="0" * 64), tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_two_that_fetch_the_same_at_once_both_get_it(tmp_path):
+    """One waits for the other; both wrote one partial file before."""
+    source, found = None, []
+    with mirror(WEIGHTS) as (url, handler):
+        handler.slow_s = 0.5
+        source = WeightSource(kind="hub", url=url, sha256=digest(WEIGHTS))
+        both = [threading.Thread(target=lambda: found.append(fetch_archive(source, tmp_path).read_bytes())) for _ in range(2)]
+        for one in both:
+            one.start()
+        for one in both:
+            one.join(30.0)
+        assert len(handler.ranges) == 1
+    assert found == [WEIGHTS, WEIGHTS]
+
+
+def test_a_server_that_talks_nonsense_is_named_in_one_line(tmp_path):
+    def talk(listening):
+        caller, _ = listening.accept()
+        with caller:
+            caller.recv(4096)
+            caller.sendall(b"no HTTP at all\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=talk, args=(listening,), daemon=True).start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/model.onnx"
+        with pytest.raises(FetchError, match="try again") as failed:
+            fetch_archive(WeightSource(kind="hub", url=url), tmp_path)
+    assert "\n" not in str(failed.value)
+
+
+def test_a_full_disk_is_no_damaged_archive(tmp_path, monkeypatch):
+    archive = tmp_path / "a.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("model.onnx", b"weights")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(fetch_kinds, "_write", full)
+    with pytest.raises(FetchError, match=r"a\.zip cannot be unpacked: the disk is full"):
+        fetch_kinds.extract_members(archive, {"model.onnx": tmp_path / "model.onnx"})
 
 
 def test_a_wrong_address_says_so(tmp_path):

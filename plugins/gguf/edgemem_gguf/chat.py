@@ -38,9 +38,8 @@ class GgufChat:
         """Answer once. Raises ChatError if the model cannot be loaded, the prompt is too long, or the time is over."""
         if any(message.images for message in prompt.messages):
             raise ChatError("gguf.model accepts only text; for pictures use a model that accepts them (openai.base_url)")
-        start = time.monotonic()
-        with self._lock:
-            return self._asked(self._loaded(), prompt, start)
+        with self._lock:  # `call_s` is for one reply: not for those that are waited for
+            return self._asked(self._loaded(), prompt, time.monotonic())
 
     def _asked(self, server: Any, prompt: Prompt, start: float) -> Completion:
         reply = _Reply(start + self._call_s)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 
 import pytest
 from edgemem_gguf.chat import GgufChat
@@ -95,3 +97,17 @@ def test_log_probabilities_come_with_every_token(models):
         assert [value for _, value in one.top] == sorted((value for _, value in one.top), reverse=True)
         assert (one.token, pytest.approx(one.logprob)) in one.top, "at temperature 0 the likeliest token is said"
     assert models.complete(asking(max_tokens=2)).logprobs == ()
+
+
+def test_a_reply_has_its_time_from_when_it_is_its_turn(tmp_path, monkeypatch):
+    """Four may be asked at once, and the model answers one after the other."""
+    chat, started = GgufChat(lambda: tmp_path / "model.gguf", 1024, 1, 10.0), []
+    monkeypatch.setattr(chat, "_loaded", lambda: None)
+    monkeypatch.setattr(chat, "_asked", lambda _server, _prompt, start: started.append(start))
+    with chat._lock:
+        waiting = threading.Thread(target=chat.complete, args=(asking(),))
+        waiting.start()
+        time.sleep(0.3)
+        its_turn = time.monotonic()
+    waiting.join(20.0)
+    assert started[0] >= its_turn

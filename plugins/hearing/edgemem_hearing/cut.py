@@ -65,7 +65,8 @@ class Cutter:
             yield from self.flush()
             self._begin(sound)
         self._last = sound
-        samples = np.concatenate([self._rest, sound.samples])
+        # A damaged packet decodes to 100,000 times full scale, a file in floats may hold NaN: either would drown the whole utterance.
+        samples = np.concatenate([self._rest, np.nan_to_num(np.clip(sound.samples, -1, 1), nan=0.0)])
         whole = len(samples) // self._size * self._size
         self._rest = samples[whole:]
         probabilities, self._state = self._detector.speech(samples[:whole], self._state)

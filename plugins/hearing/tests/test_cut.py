@@ -134,3 +134,13 @@ def test_however_many_come_there_are_never_more_than_the_bound_and_no_number_com
         name = voices.name(person(number), 3)
         assert given_to.setdefault(name, number) == number
     assert len(voices.state()) < 4 * 300
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 8e5, -260.0])
+def test_a_damaged_packet_does_not_drown_what_is_said_around_it(bad):
+    """Decoded it is far beyond full scale; a recogniser would make everything else silent beside it."""
+    samples = 0.9 * signal([(False, 20), (True, 60), (False, 40)])
+    samples[30 * WINDOW : 32 * WINDOW] = bad
+    (piece,) = cut(samples, [4096] * 16)
+    assert np.isfinite(piece.sound.samples).all()
+    assert np.abs(piece.sound.samples).max() <= 1.0

@@ -32,6 +32,11 @@ def test_it_says_what_it_runs_on(runtime):
     assert runtime.describe().endswith(", 2 threads")
 
 
+def test_nothing_is_kept_for_each_size_of_an_input(runtime):
+    """Pictures with text of any size would fill the memory of the process."""
+    assert runtime._properties["CPU_RUNTIME_CACHE_CAPACITY"] == 0
+
+
 def test_nothing_is_reported_to_anybody(tmp_path):
     """`openvino` imports its telemetry at once; here it must not be loaded at all."""
     pytest.importorskip("openvino", exc_type=ImportError)

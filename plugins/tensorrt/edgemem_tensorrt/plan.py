@@ -93,22 +93,16 @@ class PlanStore:
         return self.folder / f"timing-{hashlib.sha256(versions.encode()).hexdigest()}.cache"
 
     def problem(self, card: str, model: str, key: PlanKey) -> str:
-        """Why there is no plan to use; empty if there is one. The plan itself is not read."""
-        found = self._manifest(card, model, key)
+        """Why there is no plan to use; empty if there is one."""
+        found = self._usable(card, model, key)
         return found if isinstance(found, str) else ""
 
     def read(self, card: str, model: str, key: PlanKey) -> bytes:
         """The plan of a model. Raises EngineError if there is none that this device built for exactly this key."""
-        found = self._manifest(card, model, key)
+        found = self._usable(card, model, key)
         if isinstance(found, str):
             raise EngineError(f"{found}; run: edgemem engines build {card}")
-        try:
-            plan = self.place(card, model).read_bytes()
-        except OSError:
-            plan = b""
-        if len(plan) != found.size_bytes or hashlib.sha256(plan).hexdigest() != found.plan_sha256:
-            raise EngineError(f"its plan is damaged; run: edgemem engines build {card}")
-        return plan
+        return found
 
     def write(self, card: str, model: str, key: PlanKey, plan: bytes, built_s: float) -> None:
         """Store a plan that was just built here, in place of an older one."""
@@ -118,6 +112,19 @@ class PlanStore:
         write_file(place, plan)
         sealed = Sealed(manifest, self._seal.mark(_canonical(manifest)))
         write_file(place.with_suffix(".json"), msgspec.json.encode(sealed))
+
+    def _usable(self, card: str, model: str, key: PlanKey) -> bytes | str:
+        """The plan, else why there is none to use: one that is damaged must be built again."""
+        found = self._manifest(card, model, key)
+        if isinstance(found, str):
+            return found
+        try:
+            plan = self.place(card, model).read_bytes()
+        except OSError:
+            plan = b""
+        if len(plan) != found.size_bytes or hashlib.sha256(plan).hexdigest() != found.plan_sha256:
+            return "its plan is damaged"
+        return plan
 
     def _manifest(self, card: str, model: str, key: PlanKey) -> Manifest | str:
         """The manifest of a usable plan, else why there is none."""

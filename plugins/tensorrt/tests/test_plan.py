@@ -97,6 +97,7 @@ def test_a_damaged_plan_is_refused(store, damage):
     store.place("nanodet", "model").write_bytes(damage)
     with pytest.raises(EngineError, match="its plan is damaged; run: edgemem engines build nanodet"):
         store.read("nanodet", "model", KEY)
+    assert store.problem("nanodet", "model", KEY) == "its plan is damaged", "so that it is built again"
 
 
 def test_a_plan_that_is_gone_is_said(store):
