@@ -93,7 +93,8 @@ def _of_memory(s: Session) -> Plan:
     """From what was gathered, whatever the question's channel."""
     p = s.parsed
     pool = yield from everything(s)
-    if p.asked is not None and pool.people and not s.span.problem and (known := (yield from people.relation(s))) is not None:
+    told_of = p.asked is not None and (pool.people or people.asks_voices(p.asked))  # people in view are no voices
+    if told_of and not s.span.problem and (known := (yield from people.relation(s))) is not None:
         return known if known.option is not None else options.with_option(s, known)
     words = statements.ranked(s, pool)
     day = p.time.day if p.time else ""

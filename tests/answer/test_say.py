@@ -72,6 +72,12 @@ def test_what_is_left_out_is_in_no_part_of_the_answer(view: View, kit: AnswerKit
     assert none.answer.startswith("Apart from the tabby cat: No, I have not seen")
 
 
+@pytest.mark.parametrize("text", ["How many people spoke?", "Who spoke?", "Who did I hear?", "How many voices were there?"])
+def test_people_in_view_are_no_voices(view: View, kit: AnswerKit, text: str) -> None:
+    answer = put(view, kit, text)
+    assert (answer.status, answer.answer, answer.evidence) == ("abstained", "I heard nobody speak.", ())
+
+
 def test_what_was_met_nowhere_cannot_be_left_out(view: View, kit: AnswerKit) -> None:
     answer = put(view, kit, "How often did I see a cat, besides the giraffe and the mug?")
     assert answer.answer.startswith("2 times: I saw the cat at 10:00:40")

@@ -41,6 +41,7 @@ class _LeftOut:
     def __init__(self, phrases: Sequence[str], asked: str, *, whole: bool) -> None:
         """`whole`: words that name it may tell more, as "Robert and Anna come" does; they are no part of the answer themselves."""
         self._phrases, self._asked, self._whole = phrases, asked, whole
+        self._words = {phrase: set(map(singular, words(phrase))) for phrase in phrases}
         self._met: set[str] = set()
 
     def reply_text(self, text: str) -> str:
@@ -83,7 +84,6 @@ class _LeftOut:
     def _is_named(self, text: str) -> bool:
         """It holds all words of a phrase, of a "bus sign" those of what it says, or is a label for a kind of it: "Pekinese" of "dog"."""
         own = set(map(singular, words(text)))
-        wanted = {phrase: set(map(singular, words(phrase))) for phrase in self._phrases}
-        met = {one for one, named in wanted.items() if own >= (named - CARRIERS or named) or is_kind_of(text, one)}
+        met = {one for one, named in self._words.items() if own >= (named - CARRIERS or named) or is_kind_of(text, one)}
         self._met |= met
         return bool(met)

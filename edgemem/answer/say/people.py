@@ -55,11 +55,16 @@ def relation(s: Session) -> Maybe:
         unsure = asked.wanted in {"did", "who", "what"} and asked.verb and note  # that it was used is not who fixed it
         return _summary(s, asked, rows, note) if rows and not unsure else None
     rows = yield from _heard(window_of(s), asked.about, asked.source)
-    if asked.wanted == "who" and asked.ordinal and not asked.about:  # "who spoke first"
+    if asks_voices(asked) and asked.ordinal:  # "who spoke first"
         rows = rows[:1] if asked.ordinal > 0 else rows[-1:]
     names = set(words(s.parsed.person)) & set(words(asked.about))  # "the meeting with Sarah" is not the one with Robert
     rows = [row for row in rows if all(best_word(name, line_of(row.quote)) for name in names)]
     return _summary(s, asked, rows) if rows else (yield from _not_said(s, asked))
+
+
+def asks_voices(asked: Asked) -> bool:
+    """Asks who spoke, or how many did, whatever was said."""
+    return asked.wanted in {"who", "how_many"} and not (asked.types or asked.about)
 
 
 def _heard(window: Window, about: str = "", speaker: str = "") -> Steps[list[Row]]:
@@ -170,6 +175,8 @@ def _sentence(s: Session, row: Row) -> str:
 
 def _not_said(s: Session, asked: Asked) -> Maybe:
     """Nobody spoke, or another than the one asked about, or under no name: say so, and claim nothing."""
+    if asks_voices(asked):
+        return abstain(f"I heard nobody speak{_then(s)}.")
     if asked.wanted != "said":
         return None
     name = "you" if asked.source == ME else asked.source.title()
